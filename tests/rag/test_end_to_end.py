@@ -255,6 +255,31 @@ def test_an_endpoint_with_names_of_its_own(folder: Path, server: Server) -> None
     assert scores.means[0].tolist() == [1.0, 1.0]
 
 
+def test_a_target_that_repeats_the_key_and_one_answer_that_is_too_great(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_TEST_KEY", "Bearer sk-very/secret")
+    texts = "".join(f'{{"qid": "q{i}", "query": "load", "evidence": [{{"text": "load"}}]}}\n' for i in range(3))
+    (folder / "questions.jsonl").write_text(texts)
+
+    def repeat(answer: Any) -> Any:
+        headers = server.seen(SEARCH)[-1].headers
+        return {"results": [{"id": "d1", "text": str(headers)}], "answer": f"I was sent {json.dumps(dict(headers))}"}
+
+    server.script(SEARCH, change(repeat), Fault(body="[" + " " * 100_000), None)
+    target = {"url": f"{server.url}{SEARCH}", "headers_env": {"Authorization": "STEELYARD_TEST_KEY"}}
+    config = Config.of(
+        {"target": {**target, "reply_max_mb": 0.1, **PATIENCE}, "questions": "questions.jsonl", "concurrency": 1},
+        base=folder,
+    )
+    made = ran(config)
+    first, second, third = lines(made)
+    assert first["retrieved"][0]["text"].count("Bearer [key]") == first["answer"].count("Bearer [key]") == 1
+    assert f"{server.url}{SEARCH} answered more than 0.1 MB" in second["error"]
+    assert third["retrieved"]
+    assert not [path for path in made.path.rglob("*") if path.is_file() and b"very" in path.read_bytes()]
+
+
 def test_the_command_line_tells_of_failures_and_goes_on(folder: Path, server: Server) -> None:
     toml = f"""
 documents = "documents"

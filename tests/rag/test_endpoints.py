@@ -217,7 +217,7 @@ def test_long_bodies_are_cut_in_messages(server: Server) -> None:
     server.always("/rerank", status(400, "\x1b[31m" + "x" * 1000))
     with pytest.raises(StageError) as raised:
         ask(server, "/rerank")
-    assert "attempt:  [31m" + "x" * 195 + "…; " in str(raised.value)
+    assert "attempt: [31m" + "x" * 195 + "…; " in str(raised.value)
 
 
 def test_half_a_character_is_told(server: Server) -> None:
@@ -401,7 +401,7 @@ def test_patience_within_reason(server: Server, setting: str, value: float) -> N
 
 def test_patience_is_no_part_of_the_results() -> None:
     marked = {name for name, field in Patience.__dataclass_fields__.items() if field.metadata == {"fingerprint": False}}
-    assert marked == {"timeout_s", "attempts", "wait_initial_s", "wait_max_s"}
+    assert marked == {"timeout_s", "request_max_s", "reply_max_mb", "attempts", "wait_initial_s", "wait_max_s"}
 
 
 def test_stages_are_registered_and_keep_their_protocols(server: Server) -> None:

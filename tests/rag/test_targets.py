@@ -428,7 +428,9 @@ def test_headers_come_from_the_environment(endpoint: Server, monkeypatch: pytest
     target("weighs", 5)
     assert endpoint.seen("/search")[0].headers["authorization"] == f"Bearer {KEY}"
     endpoint.always("/search", status(401, f"bad key {KEY}, header Bearer {KEY}"))
-    with pytest.raises(StageError, match=r": bad key \[key\], header \[key\]; check the key in STEELYARD_TEST_KEY$"):
+    with pytest.raises(
+        StageError, match=r": bad key \[key\], header Bearer \[key\]; check the key in STEELYARD_TEST_KEY$"
+    ):
         target("weighs", 5)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter, sleep
@@ -14,40 +12,17 @@ import pytest
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.services.client import Patience, Service, ServiceError
 from steelyard.services.direct import DirectService
+from tests.services.raw_server import answering, http
 
 SECRET = "Bearer sesame"
 
 
 @contextmanager
 def asking(url: str, timeout_s: float = 5.0) -> Iterator[DirectService]:
-    service = Service("target", url, Patience(), headers={"Authorization": SECRET}, secrets=("sesame",))
+    service = Service("target", url, Patience(), headers={"Authorization": SECRET})
     direct = DirectService(service, timeout_s)
     yield direct
     direct.close()
-
-
-@contextmanager
-def answering(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """A server of bytes: each connection gets one answer and is closed."""
-    came = list[bytes]()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            for answer in answers:
-                connection, _ = listener.accept()
-                with connection:
-                    came.append(connection.recv(65536))
-                    connection.sendall(answer)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/ask?lang=en", came
-        thread.join()
-
-
-def http(body: bytes, status: str = "200 OK", *fields: str) -> bytes:
-    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *fields, "", ""])
-    return head.encode() + body
 
 
 def test_a_connection_is_kept_and_the_answer_is_timed_before_it_is_read() -> None:

@@ -13,6 +13,7 @@ from steelyard.models.endpoints import OpenAIEndpoint, list_at, mapping_at, outl
 from steelyard.services.attempts import Listener, ignore
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
+from steelyard.services.secrecy import one_line
 from steelyard.services.spending import Usage
 
 Messages = Sequence[Mapping[str, str]]
@@ -121,13 +122,13 @@ class ChatModel(OpenAIEndpoint):
         if reason == "content_filter":
             self._silent("answered nothing: its content filter stopped it", "look at the texts", reason, usage)
         if isinstance(refusal, str) and not content:
-            fact = f"refused: {self._service.redacted(refusal)[:200]}"
+            fact = f"refused: {one_line(refusal)[:200]}"
             self._silent(fact, "look at the texts and the prompt", "refusal", usage)
         if not isinstance(content, str) or not content.strip():
             fact = f"answered no text (content {outline(content)}, finish_reason {outline(reason)})"
             hint = "raise max_tokens: a model that reasons first may have used them up"
             self._silent(fact, hint, "no_text", usage)
-        return Reply(self._service.without_keys(content), reason if isinstance(reason, str) else "", usage)
+        return Reply(content, reason if isinstance(reason, str) else "", usage)
 
     def _silent(self, fact: str, hint: str, cause: Silence, usage: Usage | None) -> NoReturn:
         raise SilentError(str(self._service.error(fact, hint)), cause, usage)

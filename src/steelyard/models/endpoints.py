@@ -56,7 +56,7 @@ class Endpoint(Patience, ABC):
         variable = self.api_key_env or ("OPENAI_API_KEY" if key else None)
         hint = f"check the key in {variable}" if variable else "name the environment variable of the key: api_key_env"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Service(what, url, self, headers=headers, secrets=(key,), key_hint=hint, concurrency=self.concurrency)
+        return Service(what, url, self, headers=headers, key_hint=hint, concurrency=self.concurrency)
 
     def directly(self, timeout_s: float) -> Self:
         """The same, asked by a client for measuring (see `DirectService`): each request once, within a time limit."""

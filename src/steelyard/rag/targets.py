@@ -123,6 +123,8 @@ def http_target(
     attempts: int = 4,
     wait_initial_s: float = 0.5,
     wait_max_s: float = 60.0,
+    request_max_s: float | None = None,
+    reply_max_mb: float = 64.0,
 ) -> HTTPTarget:
     """An HTTP endpoint that answers JSON.  Fields are paths with dots: "data.hits", "_source.text", "choices.0.text".
 
@@ -146,7 +148,10 @@ def http_target(
     checked_url(url, "url", query=True)
     if method not in {"POST", "GET"}:
         raise InputError(f"method must be POST or GET, not {method!r}")
-    patience = Patience(timeout_s=timeout_s, attempts=attempts, wait_initial_s=wait_initial_s, wait_max_s=wait_max_s)
+    patience = Patience(
+        timeout_s=timeout_s, request_max_s=request_max_s, reply_max_mb=reply_max_mb, attempts=attempts,
+        wait_initial_s=wait_initial_s, wait_max_s=wait_max_s,
+    )  # fmt: skip
     service = _service(url, headers_env or {}, patience)
     texts = texts or results_field.rpartition(".")[2] in TEXT_KEYS
     fields = Fields(id_field, text_field, score_field, doc_field, start_field, end_field)
@@ -209,11 +214,9 @@ class HTTPTarget:
 
 def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Service:
     headers = {name: secret_from(variable, "headers_env") for name, variable in headers_env.items()}
-    # A header may hold more than the key, as in "Bearer ..."; a server may repeat the key alone.
-    secrets = tuple(part for value in headers.values() for part in (value, value.split()[-1]))
     variables = ", ".join(headers_env.values())
     hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
-    return Service("target", url, patience, headers=headers, secrets=secrets, key_hint=hint)
+    return Service("target", url, patience, headers=headers, key_hint=hint)
 
 
 async def _awaited(awaitable: Any) -> Any:

@@ -9,28 +9,29 @@ from __future__ import annotations
 import email.utils
 import json
 import math
-import os
 import random
-import socket
 import time
 import weakref
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from http import HTTPStatus
 from typing import Annotated, Any
-from urllib.parse import urljoin
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from steelyard.base.errors import StageError
+from steelyard.base.errors import InputError, StageError, exception_line
 from steelyard.base.extras import require
 from steelyard.base.instances import Instances
-from steelyard.base.limits import at_least
+from steelyard.base.limits import above, at_least
 from steelyard.base.settings import check_fields
 from steelyard.services.addresses import host_of, is_loopback, shown
 from steelyard.services.attempts import Attempt, Listener, ignore
+from steelyard.services.connection import trusted_certificates
+from steelyard.services.failures import Unanswered, proxy_of, unanswered
 from steelyard.services.loops import BackgroundLoop, shared_loop
-from steelyard.services.secrecy import redacted, without_keys
+from steelyard.services.replies import ACCEPTED, HTTPReply, ReplyReader
+from steelyard.services.secrecy import Keys, one_line
 from steelyard.services.throttle import Throttle
 from steelyard.services.waits import WAITS, Reason, Wait
 
@@ -51,7 +52,7 @@ _DOUBLINGS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """How long to wait for an answer, and how often to ask again.
+    """How long to wait for an answer, how much of it to take, and how often to ask again.
 
     A request is sent again after a failed connection, a timeout, an answer cut short, and the statuses 408, 409, 429
     and 5xx; never after another 4xx nor after an answer that came whole but makes no sense.  The wait before the n-th
@@ -60,6 +61,9 @@ class Patience:
     result, so their fields are marked `fingerprint: False`.
 
     timeout_s        seconds without a sign of life from the server
+    request_max_s    seconds that one request takes at most, from connecting to the last character of the answer; it is
+                     not sent again.  None: 10 times timeout_s
+    reply_max_mb     greatest answer, in millions of bytes once unpacked
     attempts         how often a request is sent at most, from 1
     wait_initial_s   seconds before the first repetition
     wait_max_s       seconds before any repetition at most
@@ -67,6 +71,8 @@ class Patience:
     """
 
     timeout_s: Annotated[float, at_least(0.001)] = field(default=60.0, metadata={"fingerprint": False})
+    request_max_s: Annotated[float, at_least(0.001)] | None = field(default=None, metadata={"fingerprint": False})
+    reply_max_mb: Annotated[float, above(0)] = field(default=64.0, metadata={"fingerprint": False})
     attempts: Annotated[int, at_least(1)] = field(default=4, metadata={"fingerprint": False})
     wait_initial_s: Annotated[float, at_least(0)] = field(default=0.5, metadata={"fingerprint": False})
     wait_max_s: Annotated[float, at_least(0)] = field(default=60.0, metadata={"fingerprint": False})
@@ -74,20 +80,10 @@ class Patience:
     def __post_init__(self) -> None:
         check_fields(self)
 
-
-class _Unanswered(Exception):
-    """A request without a usable answer.
-
-    again    whether to send it again;   wait_s   after how many seconds, where the service says so
-    reason   why, as `Wait` has it
-    """
-
-    def __init__(
-        self, fact: str, hint: str, *, again: bool, reason: Reason, wait_s: float | None = None, body: str = ""
-    ) -> None:  # fmt: skip
-        super().__init__(fact)
-        self.fact, self.hint, self.body = fact, hint, body
-        self.again, self.reason, self.wait_s = again, reason, wait_s
+    @property
+    def whole_s(self) -> float:
+        """Seconds that one request takes at most."""
+        return 10 * self.timeout_s if self.request_max_s is None else self.request_max_s
 
 
 class ServiceError(StageError):
@@ -108,8 +104,7 @@ class Service:
     what       who asks, as messages begin: "embedding", "rerank"
     url        where, as messages show it (without its query)
     patience   how long and how often
-    headers    sent with every request
-    secrets    what no message may show, although a server may repeat it
+    headers    sent with every request; no message shows, and no answer keeps, what of them is a key (`Keys`)
     key_hint   what to try where the server refuses the key
     concurrency   requests that are under way at once at most; None for all that come
     """
@@ -121,19 +116,19 @@ class Service:
         patience: Patience,
         *,
         headers: Mapping[str, str] | None = None,
-        secrets: tuple[str, ...] = (),
         key_hint: str = "check the key",
         concurrency: int | None = None,
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
-        self._secrets, self._key_hint, self._headers = secrets, key_hint, dict(headers or {})
+        self._key_hint, self._headers = key_hint, dict(headers or {})
+        self._keys = Keys([*self._headers.items(), *parse_qsl(urlsplit(url).query)])
         self._clients = _Clients(url, self._headers, patience.timeout_s)
         self._throttle = Throttle(math.inf if concurrency is None else concurrency)
 
     def request(
         self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
     ) -> Any:
-        """The decoded JSON that the address answers.
+        """The decoded JSON that the address answers, without the keys that it was sent.
 
         body   sent as JSON;   query   added to the query of the address
         Raises   StageError when there is no answer, the status is not 2xx, or the answer is not JSON.
@@ -176,19 +171,18 @@ class Service:
             try:
                 async with self._throttle.turn(number) as turn:
                     began, started = time.time(), time.perf_counter()
-                    response = await self._send(method, url, body, turn)
-                listener(Attempt(number, began, _ms_since(started), response.status_code))
-                return self._decode(response)
-            except _Unanswered as error:
+                    reply = await self._send(method, url, body, turn)
+                listener(Attempt(number, began, _ms_since(started), reply.status))
+                return self._decode(reply)
+            except Unanswered as error:
                 listener(Attempt(number, began, _ms_since(started), error.reason))
                 if not error.again or number == self._patience.attempts:
                     after = f"after {number} attempt{'s' * (number > 1)}"
-                    fact = f"{error.fact} {after}{self._excerpt(error.body)}"
-                    raise self.error(fact, error.hint, error.reason, self.redacted(error.body)[:_BODY]) from None
+                    raise self._failure(error, f" {after}") from None
                 await self._wait(error, number)
             number += 1
 
-    async def _wait(self, error: _Unanswered, number: int) -> None:
+    async def _wait(self, error: Unanswered, number: int) -> None:
         """Wait before the next attempt, but for what the throttle waits for."""
         import asyncio
 
@@ -199,72 +193,90 @@ class Service:
         if error.wait_s is None:
             await asyncio.sleep(wait_s)
 
+    def _failure(self, error: Unanswered, after: str = "") -> ServiceError:
+        fact = f"{error.fact}{after}{self._excerpt(error.body)}"
+        return self.error(fact, error.hint, error.reason, self.redacted(error.body)[:_BODY])
+
     def error(self, fact: str, hint: str, reason: Reason | None = None, body: str = "") -> ServiceError:
         """The error to raise: who asked where, what came back, what to try."""
-        return ServiceError(f"{self._what}: {shown(self._url)} {fact}; {hint}", reason, body)
-
-    def without_keys(self, text: str) -> str:
-        """A text without this service's keys: a server may send back what it was sent."""
-        return without_keys(text, self._secrets)
+        hint = f"; {hint}" if hint else ""
+        return ServiceError(self.redacted(f"{self._what}: {shown(self._url)} {fact}{hint}"), reason, body)
 
     def redacted(self, text: str) -> str:
         """A text without this service's keys, on one line."""
-        return redacted(text, self._secrets)
+        return one_line(self._keys.removed(text))
 
-    async def _send(self, method: str, url: Any, body: Mapping[str, Any] | None, turn: int) -> Any:
-        """One response with a status that is a success.
+    async def _send(self, method: str, url: Any, body: Mapping[str, Any] | None, turn: int) -> HTTPReply:
+        """One answer with a status that is a success.
 
-        Raises   _Unanswered for anything else.
+        Raises   Unanswered for anything else.
         """
+        import asyncio
+
         httpx2 = _httpx2(self._what)
         try:
             with self._clients.lent() as client:
-                response = await client.request(method, url, json=body)
+                async with asyncio.timeout(self._patience.whole_s):
+                    reply = await self._read(client.stream(method, url, json=body))
+        except TimeoutError:
+            fact = f"gave no whole answer within {self._patience.whole_s:g} s"
+            hint = "ask for less at once, or raise request_max_s"
+            raise Unanswered(fact, hint, reason="timeout") from None
         except httpx2.TimeoutException:
             fact = f"did not answer within {self._patience.timeout_s:g} s"
-            raise _Unanswered(
+            raise Unanswered(
                 fact, "look whether the server is busy, or raise timeout_s", again=True, reason="timeout"
             ) from None
         except httpx2.RequestError as error:
-            fact = f"gave no answer ({self.redacted(cause_of(error)) or type(error).__name__})"
-            again = isinstance(error, httpx2.TransportError) and not isinstance(error, httpx2.LocalProtocolError)
-            raise _Unanswered(
-                fact, "check the address, and that the server runs", again=again, reason="no answer"
-            ) from None
+            failure = unanswered(error, proxy_of(self._url))
+            failure.again &= isinstance(error, httpx2.TransportError) and not isinstance(
+                error, httpx2.LocalProtocolError
+            )
+            raise failure from None
         except UnicodeEncodeError as error:
             fact = f"cannot be sent {error.object[error.start : error.start + 1]!r} (half a character)"
-            raise _Unanswered(fact, "repair the text", again=False, reason="no answer") from None
-        if response.is_success:
-            return response
-        refusal = self._refusal(response)
-        if response.status_code in _TOO_MUCH or refusal.wait_s is not None:
+            raise Unanswered(fact, "repair the text") from None
+        if reply.is_success:
+            return reply
+        refusal = self._refusal(reply)
+        if reply.status in _TOO_MUCH or refusal.wait_s is not None:
             self._throttle.refuse(turn, refusal.wait_s)
         raise refusal
 
-    def _refusal(self, response: Any) -> _Unanswered:
-        status: int = response.status_code
+    async def _read(self, stream: AbstractAsyncContextManager[Any]) -> HTTPReply:
+        async with stream as response:
+            reader = ReplyReader(response.status_code, response.headers.items(), self._patience.reply_max_mb)
+            async with aclosing(response.aiter_raw()) as pieces:
+                async for piece in pieces:
+                    if not reader.take(piece):
+                        break
+        return reader.reply()
+
+    def _refusal(self, reply: HTTPReply) -> Unanswered:
+        status = reply.status
         hint = _HINTS.get(status, "look into the server's log, or raise attempts")
         if status in {401, 403}:
             hint = self._key_hint
-        elif response.has_redirect_location:
-            hint = f"name the address that it points to: {shown(urljoin(self._url, response.headers['location']))}"
+        elif reply.location is not None:
+            hint = f"name the address that it points to: {shown(urljoin(self._url, reply.location))}"
         again, wait_s = status in _AGAIN or status >= 500, None
-        if again and (retry_after_s := _retry_after_s(response.headers)) is not None:
+        if again and (retry_after_s := _retry_after_s(reply.headers)) is not None:
             wait_s = min(retry_after_s, self._patience.wait_max_s)
-        return _Unanswered(
-            f"answered {_phrase(status)}", hint, again=again, reason=status, wait_s=wait_s, body=response.text
+        return Unanswered(
+            f"answered {_phrase(status)}", hint, again=again, reason=status, wait_s=wait_s, body=reply.text
         )
 
-    def _decode(self, response: Any) -> Any:
+    def _decode(self, reply: HTTPReply) -> Any:
         try:
-            return json.loads(response.content)
+            value = json.loads(reply.content)
+            return self._keys.removed_from(value) if self._keys.in_content(reply.content) else value
         except (ValueError, RecursionError) as error:
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind == "text/html" or response.text.lstrip().startswith("<"):
+            kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind == "text/html" or reply.text.lstrip().startswith("<"):
                 fact, hint = "answered a web page instead of JSON", "check the address"
             else:
                 fact, hint = f"answered malformed JSON ({error})", "check that the address is that of the service"
-            raise self.error(self.redacted(fact) + self._excerpt(response.text), hint) from None
+            raise self.error(fact + self._excerpt(reply.text), hint) from None
 
     def _excerpt(self, body: str) -> str:
         text = self.redacted(body)
@@ -292,13 +304,24 @@ class _Clients:
         _close(clients, shared_loop())
 
     def _make(self) -> Any:
-        client = _httpx2("asking an endpoint").AsyncClient(
-            verify=_certificates() if self._url.startswith("https:") else _no_certificates(),
-            headers=self._headers,
-            timeout=self._timeout_s,
-            trust_env=not is_loopback(self._url),
-            follow_redirects=False,
-        )
+        httpx2 = _httpx2("asking an endpoint")
+        verify = trusted_certificates() if self._url.startswith("https:") else _no_certificates()
+        try:
+            client = httpx2.AsyncClient(
+                verify=verify,
+                headers={"Accept-Encoding": ACCEPTED, **self._headers},
+                timeout=self._timeout_s,
+                trust_env=not is_loopback(self._url),
+                follow_redirects=False,
+            )
+        except (ImportError, ValueError) as error:
+            proxy = proxy_of(self._url)
+            if proxy is None or isinstance(error, UnicodeEncodeError):
+                raise
+            raise InputError(
+                f"the proxy {shown(proxy)} cannot be used ({exception_line(error)}); "
+                "correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
+            ) from None
         if not self._all:
             weakref.finalize(self, _close, self._all, shared_loop())
         self._all.append(client)
@@ -315,12 +338,6 @@ def _close(clients: list[Any], loop: BackgroundLoop) -> None:
 
 
 @cache
-def _certificates() -> Any:
-    """Whom to trust, read once: it takes longer than many an answer."""
-    return _httpx2("asking an endpoint").create_ssl_context()
-
-
-@cache
 def _no_certificates() -> Any:
     """For addresses without encryption, where each client would make one of its own; it trusts nobody."""
     import ssl
@@ -334,19 +351,6 @@ def _ms_since(started: float) -> float:
 
 def _httpx2(what: str) -> Any:
     return require("httpx2", extra="endpoints", what=what)
-
-
-def cause_of(error: BaseException) -> str:
-    """What the operating system said, where that is at the bottom of an error; else the error's own words."""
-    words = str(error)
-    inner: BaseException | None = error
-    while inner is not None:
-        if isinstance(inner, socket.gaierror):
-            return inner.strerror or words
-        if isinstance(inner, OSError) and inner.errno is not None:
-            return os.strerror(inner.errno)
-        inner = inner.__cause__ or inner.__context__
-    return words
 
 
 def _phrase(status: int) -> str:

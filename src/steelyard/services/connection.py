@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import select
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from http.client import HTTPMessage, HTTPResponse, IncompleteRead
+from http.client import HTTPResponse, IncompleteRead
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
+
+from steelyard.base.errors import InputError
+from steelyard.base.extras import require
+from steelyard.services.replies import HTTPReply, ReplyReader
 
 if TYPE_CHECKING:
     import ssl
@@ -35,15 +40,16 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def exchange(
-        self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None, until: float,
-        hear: Callable[[bytes], object] | None = None,
-    ) -> tuple[int, HTTPMessage, bytes]:  # fmt: skip
-        """Send one request and read the whole answer: its status, headers and body.
+        self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None, *, until: float,
+        max_mb: float, hear: Callable[[bytes], object] | None = None,
+    ) -> HTTPReply:  # fmt: skip
+        """Send one request and read the whole answer.
 
         query     added to that of the address, encoded
-        payload   JSON, or None for none;   until   by `time.perf_counter`
+        payload   JSON, or None for none;   until   by `time.perf_counter`;   max_mb   of the answer
         hear      called with each piece of the body as it comes
-        Raises    TimeoutError where it takes longer; OSError and http.client.HTTPException for what fails.
+        Raises    TimeoutError where it takes longer; Unanswered where it is too great or cannot be unpacked; OSError
+                  and http.client.HTTPException for what fails.
         """
         request = self._request(method, query, headers, payload)
         try:
@@ -51,13 +57,19 @@ class Connection:
             timed.sendall(request)
             response = HTTPResponse(timed, method=method)  # type: ignore[arg-type]  # It needs makefile() alone.
             response.begin()
-            content = response.read() if hear is None else b"".join(_pieces(response, hear))
+            reader = ReplyReader(response.status, response.getheaders(), max_mb)
+            for piece in _pieces(response):
+                if hear is not None:
+                    hear(piece)
+                if not reader.take(piece):
+                    self.close()  # As it has more to say.
+                    break
         except BaseException:
             self.close()  # An answer may be on its way, which would be taken for that of the next request.
             raise
         if response.will_close:
             self.close()
-        return response.status, response.headers, content
+        return reader.reply()
 
     def close(self) -> None:
         """Close it; a later request opens it again."""
@@ -81,7 +93,7 @@ class Connection:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._is_tls:
                 connected.settimeout(left_s(until))
-                return _tls().wrap_socket(connected, server_hostname=self._host)
+                return trusted_certificates().wrap_socket(connected, server_hostname=self._host)
         except BaseException:
             connected.close()
             raise
@@ -140,8 +152,8 @@ def left_s(until: float) -> float:
     return seconds
 
 
-def _pieces(response: HTTPResponse, hear: Callable[[bytes], object]) -> Iterator[bytes]:
-    """The pieces of a body, each once it is there and `hear` was called with it.
+def _pieces(response: HTTPResponse) -> Iterator[bytes]:
+    """The pieces of a body, each once it is there.
 
     Raises   http.client.IncompleteRead for a body that ends too early.
     """
@@ -150,7 +162,6 @@ def _pieces(response: HTTPResponse, hear: Callable[[bytes], object]) -> Iterator
         piece = response.read1(_PIECE if left is None else min(_PIECE, left))
         if not piece:
             break
-        hear(piece)
         yield piece
         left = None if left is None else left - len(piece)
     if left:
@@ -167,7 +178,17 @@ def _has_news(connected: socket.socket) -> bool:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    import ssl
+def trusted_certificates() -> ssl.SSLContext:
+    """Whom to trust, read once: it takes longer than many an answer.
 
-    return ssl.create_default_context()
+    Raises   InputError where SSL_CERT_FILE or SSL_CERT_DIR names no certificates.
+    """
+    try:
+        context: ssl.SSLContext = require("httpx2", extra="endpoints", what="https").create_ssl_context()
+    except OSError as error:
+        path = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+        raise InputError(
+            f"{path}: cannot be read as certificates ({error.strerror or error}); "
+            "correct SSL_CERT_FILE (a PEM file) or SSL_CERT_DIR, or unset it"
+        ) from None
+    return context

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException
 from time import perf_counter
 from typing import Any
 from urllib.parse import urlencode
 
 from steelyard.base.instances import Instances
 from steelyard.services.addresses import shown
-from steelyard.services.attempts import Listener, ignore
-from steelyard.services.client import Patience, Service, ServiceError, cause_of
+from steelyard.services.client import Patience, Service
 from steelyard.services.connection import Connection
+from steelyard.services.failures import Unanswered, proxy_of, unanswered
+from steelyard.services.replies import HTTPReply
 from steelyard.services.throttle import Throttle
 
 _EVENT_STREAM = "text/event-stream"
@@ -33,9 +32,11 @@ class DirectService(Service):
     """
 
     def __init__(self, service: Service, timeout_s: float) -> None:
+        patience = Patience(
+            timeout_s=timeout_s, request_max_s=timeout_s, reply_max_mb=service._patience.reply_max_mb, attempts=1
+        )
         super().__init__(
-            service._what, service._url, Patience(timeout_s=timeout_s, attempts=1), headers=service._headers,
-            secrets=service._secrets, key_hint=service._key_hint,
+            service._what, service._url, patience, headers=service._headers, key_hint=service._key_hint
         )  # fmt: skip
         self._timeout_s, self._throttle = timeout_s, _NoThrottle()
         self._all: list[Connection] = []
@@ -54,16 +55,7 @@ class DirectService(Service):
 
         Raises   ServiceError where there is no answer in time, the status is not 2xx, or the answer is not JSON.
         """
-        response = self._answer(method, body, "" if query is None else urlencode(query))
-        self._refuse(response)
-        return self._decode(response)
-
-    def _refuse(self, response: _Response) -> None:
-        """Raise   ServiceError for a status that is no success."""
-        if not 200 <= response.status_code < 300:
-            refusal = self._refusal(response)
-            fact = refusal.fact + self._excerpt(refusal.body)
-            raise self._failure(fact, response.status_code, refusal.body, hint=refusal.hint)
+        return self._decode(self._whole(method, body, query))
 
     def stream(
         self, method: str, *, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
@@ -73,28 +65,24 @@ class DirectService(Service):
         Raises   ServiceError as `request` does, and where the answer is no such stream.
         """
         heard = list[tuple[float, bytes]]()
-        response = self._answer(
-            method, body, "" if query is None else urlencode(query),
-            hear=lambda piece: heard.append((perf_counter(), piece)),
-        )  # fmt: skip
-        self._refuse(response)
-        if (kind := response.headers.get("content-type", "").partition(";")[0]) != _EVENT_STREAM:
+        reply = self._whole(method, body, query, hear=lambda piece: heard.append((perf_counter(), piece)))
+        if (kind := reply.headers.get("content-type", "").partition(";")[0]) != _EVENT_STREAM:
             raise self.error(f"answered {kind} where a stream of events was asked for", "check that it can stream")
-        return list(_events(heard))
+        return [(at, self._keys.removed(data)) for at, data in _events(heard)]
 
-    async def _request(
-        self,
-        method: str,
-        body: Mapping[str, Any] | None,
-        query: Mapping[str, Any] | None,
-        listener: Listener = ignore,
-    ) -> Any:
-        """A request of who awaits many at once: sent once too, but by the client that all such requests share."""
+    def _whole(
+        self, method: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None,
+        hear: Callable[[bytes], object] | None = None,
+    ) -> HTTPReply:  # fmt: skip
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await super()._request(method, body, query, listener)
-        except TimeoutError:
-            raise self._failure(f"gave no answer within {self._timeout_s:g} s", "timeout") from None
+            reply = self._answer(method, body, "" if query is None else urlencode(query), hear)
+            if not reply.is_success:
+                raise self._refusal(reply)
+        except Unanswered as error:
+            if error.again and isinstance(error.reason, int):
+                error.hint = ""  # It is of attempts, and there is one.
+            raise self._failure(error) from None
+        return reply
 
     def close(self) -> None:
         """Close the connections; a later request opens others."""
@@ -108,27 +96,27 @@ class DirectService(Service):
         return connection
 
     def _answer(
-        self, method: str, body: Mapping[str, Any] | None, query: str, hear: Callable[[bytes], object] | None = None
-    ) -> _Response:  # fmt: skip
+        self, method: str, body: Mapping[str, Any] | None, query: str, hear: Callable[[bytes], object] | None
+    ) -> HTTPReply:
         until = perf_counter() + self._timeout_s
         try:
             payload = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
             with self._idle.borrowed() as connection:
-                status, headers, content = connection.exchange(method, query, self._headers, payload, until, hear)
+                reply = connection.exchange(
+                    method, query, self._headers, payload, until=until, max_mb=self._patience.reply_max_mb, hear=hear
+                )
             self._thread.answered_at = perf_counter()
         except TimeoutError:
-            raise self._failure(f"gave no answer within {self._timeout_s:g} s", "timeout") from None
+            raise Unanswered(f"gave no answer within {self._timeout_s:g} s", "", reason="timeout") from None
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.start + 1]
-            raise self._failure(f"cannot be sent {half!r} (half a character)", "no answer") from None
+            raise Unanswered(f"cannot be sent {half!r} (half a character)", "repair the text") from None
         except (OSError, HTTPException) as error:
-            cause = self.redacted(cause_of(error)) or type(error).__name__
-            raise self._failure(f"gave no answer ({cause})", "no answer") from None
-        return _Response(status, headers, content)
-
-    def _failure(self, fact: str, reason: Any, body: str = "", *, hint: str = "") -> ServiceError:
-        hint = f"; {hint}" if hint else ""
-        return ServiceError(f"{self._what}: {shown(self._url)} {fact}{hint}", reason, self.redacted(body))
+            failure = unanswered(error)
+            if (proxy := proxy_of(self._url)) is not None:
+                failure.hint = f"what is measured goes past the proxy {shown(proxy)}; {failure.hint}"
+            raise failure from None
+        return reply
 
 
 def _events(pieces: Iterable[tuple[float, bytes]]) -> Iterator[tuple[float, str]]:
@@ -153,22 +141,3 @@ class _NoThrottle(Throttle):
 
     def refuse(self, turn: int, wait_s: float | None) -> None:
         """Nothing changes."""
-
-
-@dataclass(frozen=True)
-class _Response:
-    """An answer, with what Service looks at in one."""
-
-    status_code: int
-    headers: HTTPMessage
-    content: bytes
-
-    @property
-    def text(self) -> str:
-        """The body as it is shown in messages."""
-        return self.content.decode("utf-8", "replace")
-
-    @property
-    def has_redirect_location(self) -> bool:
-        """Whether it points to another address."""
-        return 300 <= self.status_code < 400 and "location" in self.headers

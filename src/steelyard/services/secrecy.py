@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
 
 from steelyard.base.errors import InputError
 
+_CREDENTIAL = re.compile("auth|key|token|secret|pass|cookie|credential|session|sign|jwt", re.IGNORECASE)
+_SCHEME = re.compile(r"^[A-Za-z0-9-]+ +(?=\S+$)|^(?:Basic|Bearer|Digest) +", re.IGNORECASE)
+_LEAST, _LEAST_OF_OTHERS = 6, 20
+_SPELLED = re.compile(r"\\+(?:u00([2-7][0-9a-fA-F]))?|%(?:25)*([2-7][0-9a-fA-F])")
+_RUN = re.compile("[A-Za-z0-9]+")
+_LAYERS = 3
+_URL_SAFE = str.maketrans("+/", "-_")
 _SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
@@ -28,26 +37,98 @@ def secret_from(variable: str, setting: str) -> str:
     return value
 
 
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """A text in which each secret, however a server may spell it, reads "[key]"; on one line.
+def one_line(text: str) -> str:
+    """A text on one line, without characters that a terminal obeys.
 
-    >>> redacted("no\\nkey a%2Fb", ["a/b"])
-    'no key [key]'
+    >>> one_line("no\\nkey \\x1b[31m")
+    'no key  [31m'
     """
-    text = without_keys(text, secrets)
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-def without_keys(text: str, secrets: Iterable[str]) -> str:
-    """The same, with its lines as they are: of a reply that is kept.
+class Keys:
+    """What was sent as a key, in headers or in the query of an address, and is not to be shown or kept.
 
-    >>> without_keys("no\\nkey a%2Fb", ["a/b"])
-    'no\\nkey [key]'
+    A server may send it back: as it is, as JSON, URLs or HTML spell it, in Base64, or a part of it, such as what
+    follows "Bearer".  Values of names such as "Authorization" count from 6 characters on; others, which may be ordinary
+    words, from 20 on.
+
+    fields   names and values
     """
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        for spelling in (secret, quote(secret), quote(secret, safe=""), secret.replace("/", "\\/")):
+
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        words = {word for name, value in fields for word in _words(value)
+                 if len(word) >= (_LEAST if _CREDENTIAL.search(name) else _LEAST_OF_OTHERS)}  # fmt: skip
+        spellings = words | {core for word in words for core in _base64_of(word)}
+        self._spellings = sorted(map(_plain, spellings), key=len, reverse=True)
+        # Letters and digits are never spelled otherwise, and looking for them takes next to no time.
+        self._runs = {max(_RUN.findall(spelling), key=len, default="") for spelling in spellings}
+        self._raw_runs = [*(run.encode() for run in self._runs), b"\0"] if spellings else []
+
+    def in_content(self, content: bytes) -> bool:
+        """Whether a key may be in some JSON, which is known soon where none is; UTF-16 may always have one."""
+        return any(run in content for run in self._raw_runs)
+
+    def removed(self, text: str) -> str:
+        """A text in which each key reads "[key]".
+
+        >>> Keys([("Authorization", "Bearer a/b/c/d")]).removed("header Bearer a/b/c/d, key a%2Fb%2Fc%2Fd")
+        'header Bearer [key], key [key]'
+        """
+        if not any(run in text for run in self._runs):
+            return text
+        for spelling in self._spellings:
             text = text.replace(spelling, "[key]")
+        plain = without = _plain(text)
+        for spelling in self._spellings:
+            without = without.replace(spelling, "[key]")
+        return text if without == plain else without
+
+    def removed_from(self, value: Any) -> Any:
+        """A copy of decoded JSON, with the keys removed from all of its texts."""
+        if isinstance(value, str):
+            return self.removed(value)
+        if isinstance(value, list):
+            return [self.removed_from(item) for item in value]
+        if isinstance(value, dict):
+            return {self.removed(name): self.removed_from(item) for name, item in value.items()}
+        return value
+
+
+def _words(value: str) -> Iterator[str]:
+    """The whole of a header's value without its scheme, and what is secret in it by itself."""
+    whole = _SCHEME.sub("", value)
+    yield whole
+    for word in re.split(r"[\s;,]+", whole):
+        yield word
+        yield word.partition("=")[2].strip('"')
+    with suppress(ValueError):
+        account = base64.b64decode(whole, validate=True).decode()
+        yield from (account, account.partition(":")[2])
+
+
+def _base64_of(word: str) -> Iterator[str]:
+    """What all Base64 of texts with a word in them has, by where the word begins; no chance finds."""
+    raw = word.encode()
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode()
+        core = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
+        yield from {core, core.translate(_URL_SAFE)}
+
+
+def _plain(text: str) -> str:
+    """A text as it reads where spellings of JSON, URLs and HTML, also of several layers, are undone."""
+    for _ in range(_LAYERS):
+        undone = html.unescape(_SPELLED.sub(_character, text))
+        if undone == text:
+            break
+        text = undone
     return text
+
+
+def _character(spelled: re.Match[str]) -> str:
+    code = spelled[1] or spelled[2]
+    return chr(int(code, 16)) if code else ""
 
 
 def without_secrets(value: Any) -> Any:

@@ -23,7 +23,7 @@ from steelyard.services.budget import Account, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.client import ServiceError
 from steelyard.services.loops import shared_loop
-from steelyard.services.secrecy import redacted
+from steelyard.services.secrecy import one_line
 from steelyard.services.spending import SPENDING, Spending, Usage
 
 T = TypeVar("T")
@@ -274,7 +274,7 @@ class Asker:
         """Note a reply that says nothing of what was asked, and raise where all do."""
         if request.task.prepares:
             return
-        self._unread.append((cause, redacted(text, ())))
+        self._unread.append((cause, one_line(text)))
         if len(self._unread) >= _HOPELESS_REPLIES:
             self.refuse_failure()
 
