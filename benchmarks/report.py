@@ -1,8 +1,10 @@
 """How long the HTML report of a large evaluation takes, how large it is, and how quickly it opens and filters.
 
-    python benchmarks/report.py [--questions 7000] [--systems 10] [--texts] [--browser] [--rounds N] [--markdown FILE]
+    python benchmarks/report.py [--questions 7000] [--systems 10] [--depth 100] [--texts] [--browser] [--rounds N]
+                                [--markdown FILE]
 
-Truth and runs are synthetic: 100 documents a query of 20,000 in all, 1 to 3 of them relevant.  With --texts every run
+Truth and runs are synthetic: --depth documents a query of 20,000 in all, 1 to 3 of them relevant; of more than 50,000
+questions they are frames, of four documents a question in all, and 1 of them is relevant.  With --texts every run
 holds 500 characters of text for each of 10 chunks, and the gold is spans, so that marks are made as well.  First the
 values in the page are held against the scores; the clock covers computing (`Report.of`) and writing (`render`).
 --browser drives Chromium (CHROMIUM, or the one on the PATH) by playwright.
@@ -15,14 +17,17 @@ import base64
 import json
 import os
 import re
+import resource
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
@@ -34,19 +39,40 @@ MEASURES = ["ndcg@10", "map", "mrr@10", "recall@5", "recall@10", "recall@100", "
             "hit_rate@5", "hit_rate@1"]  # fmt: skip
 EVIDENCE_MEASURES = ["ndcg@10", "map", "mrr@10", "recall@5", "recall@10", "evidence_recall@5", "precision@5",
                      "precision@10", "hit_rate@5", "hit_rate@1"]  # fmt: skip
-N_DOCS, DEPTH, N_CHARACTERS = 20_000, 100, 500
+N_DOCS, N_CHARACTERS, _MOST_DICTS = 20_000, 500, 50_000
 WORDS = "of gold evidence found by a system that ranks the passages of some library in English 检索 证据 排序".split()
 
 
-def by_ids(n_questions: int, n_systems: int, rng: np.random.Generator) -> Weighing:
+def by_ids(n_questions: int, n_systems: int, rng: np.random.Generator, depth: int) -> Weighing:
     """Runs of ids alone, as TREC has them."""
+    if n_questions > _MOST_DICTS:
+        return by_frames(n_questions, n_systems, rng, depth)
     docs = [f"D{i:07d}" for i in range(N_DOCS)]
     truth, runs = {}, {f"system-{i}": {} for i in range(n_systems)}
     for q in range(n_questions):
-        drawn = rng.choice(N_DOCS, DEPTH + 3, replace=False)
+        drawn = rng.choice(N_DOCS, depth + 3, replace=False)
         truth[f"q{q:05d}"] = {docs[d]: float(rng.integers(1, 4)) for d in drawn[: rng.integers(1, 4)]}
         for run in runs.values():
-            run[f"q{q:05d}"] = [docs[d] for d in rng.permutation(drawn)[:DEPTH]]
+            run[f"q{q:05d}"] = [docs[d] for d in rng.permutation(drawn)[:depth]]
+    return weigh(truth, runs)
+
+
+def by_frames(n_questions: int, n_systems: int, rng: np.random.Generator, depth: int) -> Weighing:
+    """As `by_ids`, made at once, for very many questions."""
+    questions, gold = np.arange(n_questions), rng.integers(0, 4 * n_questions, n_questions)
+
+    def named(letter: str, numbers: np.ndarray) -> pl.Series:
+        return pl.Series([letter]) + pl.Series(numbers.ravel()).cast(pl.String).str.zfill(7)
+
+    truth = pl.DataFrame({"query_id": named("q", questions), "doc_id": named("D", gold), "gain": 1.0})
+    runs = {}
+    for i in range(n_systems):
+        docs, place = rng.integers(0, 4 * n_questions, (n_questions, depth)), rng.integers(0, depth, n_questions)
+        hit = rng.random(n_questions) < 0.5 + 0.02 * i
+        docs[questions[hit], place[hit]] = gold[hit]
+        rows = {"query_id": named("q", np.repeat(questions, depth)), "doc_id": named("D", docs),
+                "score": np.tile(np.arange(depth, 0, -1.0), n_questions)}  # fmt: skip
+        runs[f"system-{i}"] = pl.DataFrame(rows).unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     return weigh(truth, runs)
 
 
@@ -82,13 +108,14 @@ def check(report: Report, weighing: Weighing, page: str) -> None:
     for j, packed in enumerate(data["values"]):
         steps = np.frombuffer(base64.b64decode(packed["data"]), "<u2").reshape(len(scores.systems), -1)
         values = packed["low"] + steps / 10.0 ** packed["decimals"]
-        if np.abs(values - scores.values[:, j]).max() > 0.5001 * 10.0 ** -packed["decimals"]:
+        if np.abs(values - scores.values[:, j, report.details.places]).max() > 0.5001 * 10.0 ** -packed["decimals"]:
             raise SystemExit(f"{scores.measures[j]}: values of the page differ; nothing is timed")
-    frame = weighing.lists(data["depth"])[0]
+    shown = [scores.query_ids[q] for q in report.details.places.tolist()]
+    frame = weighing.lists(data["depth"])[0].filter(pl.col("query_id").is_in(shown))
     dtype = {8: "u1", 16: "<u2", 32: "<u4"}
     n, entry = (np.frombuffer(base64.b64decode(data[key]["data"]), dtype[data[key]["bits"]])
                 for key in ("list_n", "list_entry"))  # fmt: skip
-    first = [data["chunk_ids"][i] for i in entry[: n[: len(scores.query_ids)].sum()].tolist()]
+    first = [data["chunk_ids"][i] for i in entry[: n[: len(shown)].sum()].tolist()]
     if first != frame["doc_id"].to_list():
         raise SystemExit("lists of the page differ; nothing is timed")
 
@@ -132,11 +159,17 @@ def in_browser(path: Path) -> dict[str, float]:
     return times
 
 
+def peak_gb() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+
+
 def main() -> None:
     """Check, time, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=7_000)
     parser.add_argument("--systems", type=int, default=10)
+    parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--texts", action="store_true")
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
@@ -144,9 +177,11 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     rng = np.random.default_rng(7)
-    made = by_texts if options.texts else by_ids
     start = time.perf_counter()
-    weighing = made(options.questions, options.systems, rng)
+    if options.texts:
+        weighing = by_texts(options.questions, options.systems, rng)
+    else:
+        weighing = by_ids(options.questions, options.systems, rng, options.depth)
     weighed = time.perf_counter()
     report = Report.of(weighing, EVIDENCE_MEASURES if options.texts else MEASURES)
     computed = time.perf_counter()
@@ -167,6 +202,9 @@ def main() -> None:
             f"| render, again | {statistics.median(times[1:]):.2f} s | {min(times[1:]):.2f}–{max(times[1:]):.2f} |"
         )
     lines.append(f"| size | {len(page.encode()) / 1e6:.2f} MB | |")
+    shown = len(report.details.places)
+    lines.append(f"| questions that the page shows one by one | {shown:,} of {report.details.n_questions:,} | |")
+    lines.append(f"| peak memory, with making up the runs | {peak_gb():.2f} GB | |")
     if options.browser:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "report.html"

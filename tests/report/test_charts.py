@@ -16,10 +16,10 @@ from steelyard.measures import parse
 from steelyard.report.charts.curves import curve_measures
 from steelyard.report.charts.distribution import value_classes
 from steelyard.report.charts.drawing import draw_charts
-from steelyard.report.charts.heatmap import spread_questions
 from steelyard.report.charts.saving import save_charts
 from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
+from steelyard.report.details.singled import widest_questions
 from steelyard.report.report import Report
 from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report
@@ -126,7 +126,7 @@ def test_points_are_questions(report: Report, specs: dict[str, Any]) -> None:
 def test_the_heat_map_has_the_questions_with_the_largest_spread() -> None:
     report = ids_report(3)
     values = report.scores.values[:, 0]
-    chosen, spread = spread_questions(report), np.ptp(values, axis=0)
+    chosen, spread = widest_questions(report.scores.values[:, 0]), np.ptp(values, axis=0)
     assert sorted(spread[chosen].tolist()) == sorted(spread.tolist())[-len(chosen) :]
     assert (np.diff(values[:, chosen].mean(axis=0)) <= 1e-12).all()
     cells = rows(draw_charts(report, words=read_words("en"))["heatmap"].to_dict())

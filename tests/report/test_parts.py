@@ -49,7 +49,7 @@ def test_no_part_holds_the_systems_that_were_weighed() -> None:
 
 def test_parts_that_make_no_report_are_refused() -> None:
     parts = ids_report(1).parts()
-    with pytest.raises(InputError, match="have format 4, not 1; make the report again"):
+    with pytest.raises(InputError, match="have format 5, not 1; make the report again"):
         Report.from_parts(parts | {"format": 1})
     with pytest.raises(InputError, match="lacks its parts ratings, details; it has scores, comparison"):
         Report.from_parts({name: part for name, part in parts.items() if name not in ("ratings", "details")})

@@ -455,7 +455,7 @@ class Scores(ScoreArrays):
         fields = part() if callable(part) else part
         return SharedGold(**fields) if fields and "codes" in fields else None
 
-    @property
+    @cached_property
     def _recipe(self) -> dict[str, Any]:
         """The recipe without the intervals, which take a while."""
         parts = computed(self.recipe_parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
@@ -29,6 +29,7 @@ from steelyard.measures import Measure
 from steelyard.measures.aggregates import percentile
 from steelyard.report.details.details import Details
 from steelyard.report.details.judging import Judging
+from steelyard.report.details.singled import LINKED, widest_questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,7 @@ class Contents:
                 seed=seed, mixed_judges=mixed_judges,
             )  # fmt: skip
         ratings = rate(scores, profile, latency_ms=latencies)
+        diagnosis = diagnose(weighing, k=k, scores=scores, comparison=comparison, reranked=reranked, min_gain=min_gain)
         return cls(
             scores=scores,
             comparison=comparison,
@@ -124,11 +126,8 @@ class Contents:
             ),
             profile=profile,
             ratings=ratings,
-            diagnosis=diagnose(
-                weighing, k=k, scores=scores, comparison=comparison, reranked=reranked,
-                min_gain=min_gain,
-            ),
-            details=Details.of(weighing),
+            diagnosis=diagnosis,
+            details=Details.of(weighing, named=_named(scores, diagnosis)),
             notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},
             latency_ms={
                 system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()
@@ -144,6 +143,13 @@ class Contents:
         sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
         means = sign * self.scores.reported.ranked[:, measure]
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
+
+
+def _named(scores: Scores, diagnosis: Diagnosis) -> Iterator[int]:
+    """Places of the questions that advice links to, and of those on which systems differ most."""
+    linked = {query_id for advice in diagnosis.advice for query_id in advice.query_ids[:LINKED]}
+    yield from (q for q, query_id in enumerate(scores.query_ids) if query_id in linked)
+    yield from widest_questions(scores.values[:, 0]).tolist()
 
 
 def _percentile(runs: Sequence[Sequence[float]], share: float) -> float:

@@ -21,7 +21,7 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.report.contents import Contents
 
-FORMAT = 4
+FORMAT = 5
 """Of the parts; a later one is refused."""
 
 _T = TypeVar("_T", bound=Contents)

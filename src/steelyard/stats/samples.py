@@ -86,6 +86,9 @@ def cluster_codes(clusters: Clusters, n: int) -> Ints:
     names = np.asarray(clusters)
     if names.shape != (n,):
         raise InputError(f"clusters have shape {names.shape}, expected ({n},): one a question")
+    # Numbers from 0 without a gap, as most are, need no sorting.
+    if names.dtype.kind == "i" and n and names.min() == 0 and names.max() < n and np.bincount(names).all():
+        return names.astype(np.int64)
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 

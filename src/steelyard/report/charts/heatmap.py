@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.base.arrays import Bools, Ints
 from steelyard.report.charts.plot import altair, finite, height_of, plot, systems_axis, titled, tooltips
 from steelyard.report.contents import Contents
+from steelyard.report.details.singled import widest_questions
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-_CELLS = 4_500
-_MOST_QUESTIONS = 150
-
 
 def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """The questions of `spread_questions`; None for one system."""
+    """The questions of `widest_questions`; None for one system."""
     scores = contents.scores
     if len(scores.systems) < 2:
         return None
-    alt, shown, order = altair(), spread_questions(contents), contents.by_mean()
+    alt, shown, order = altair(), widest_questions(contents.scores.values[:, 0]), contents.by_mean()
     # Questions by number: two ids may look alike once control characters are made visible.
     names, ids = ([single_line(text) for text in texts] for texts in (scores.systems, scores.query_ids))
-    rows = [{"system": names[i], "place": place, "question": ids[q], "q": q, "value": finite(scores.values[i, 0, q])}
-            for place, q in enumerate(shown.tolist()) for i in order]  # fmt: skip
+    singled = np.searchsorted(contents.details.places, shown).tolist()
+    rows = [
+        {"system": names[i], "place": place, "question": ids[q], "q": number, "value": finite(scores.values[i, 0, q])}
+        for place, (q, number) in enumerate(zip(shown.tolist(), singled, strict=True)) for i in order
+    ]  # fmt: skip
     measure = str(scores.measures[0])
     colour = alt.Color("value:Q", title=measure, scale=alt.Scale(range="heatmap", interpolate="rgb"),
                        legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".2~f"))  # fmt: skip
@@ -40,19 +40,3 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
     questions = words(f"charts.heatmap.{'some' if len(shown) < total else 'all'}", shown=len(shown), n=total)
     values = {"measure": measure, "questions": questions}
     return titled(cells, "heatmap", words, values, height=height_of(len(order)))
-
-
-def spread_questions(contents: Contents) -> Ints:
-    """Places of the questions on which the systems differ most by the first measure, at most 150; best mean first.
-
-    Of equally large differences the first question is taken; questions without a value for some system come last.
-    """
-    values = contents.scores.values[:, 0]
-    most = min(_MOST_QUESTIONS, max(20, _CELLS // max(len(values), 1)))
-    there = ~np.isnan(values)
-    some: Bools = np.asarray(there.any(axis=0))
-    spread = np.where(there, values, -np.inf).max(axis=0) - np.where(there, values, np.inf).min(axis=0)
-    order = np.lexsort((np.arange(values.shape[1]), -np.where(some, spread, -1.0), ~there.all(axis=0)))
-    widest = order[some[order]][:most]
-    mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.asarray(widest[np.lexsort((widest, -mean[widest]))])

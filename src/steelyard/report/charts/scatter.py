@@ -32,12 +32,13 @@ def scatter_pair(contents: Contents) -> tuple[int, int] | None:
 
 
 def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """A point for each question, larger where several questions coincide."""
+    """A point for each question that is shown one by one, larger where several questions coincide."""
     pair = scatter_pair(contents)
     if pair is None:
         return None
     alt, scores = altair(), contents.scores
-    across, up = (scores.values[i, 0] for i in pair)
+    details = contents.details
+    across, up = (scores.values[i, 0, details.places] for i in pair)
     both = ~(np.isnan(across) | np.isnan(up))
     points, n = np.unique(np.round(np.stack([across[both], up[both]], axis=1), 3), axis=0, return_counts=True)
     rows = [{"x": x, "y": y, "n": count} for (x, y), count in zip(points.tolist(), n.tolist(), strict=True)]
@@ -55,6 +56,9 @@ def draw(contents: Contents, words: Words) -> TopLevelMixin | None:
     above, below = (int(n[side].sum()) for side in (points[:, 1] > points[:, 0], points[:, 1] < points[:, 0]))
     values = {"measure": str(scores.measures[0]), "across": names[0], "up": names[1], "above": above, "below": below,
               "even": int(both.sum()) - above - below}  # fmt: skip
+    if len(details.places) < details.n_questions:
+        values |= {"n": f"{len(details.places):,}", "total": f"{details.n_questions:,}"}
+        return titled(alt.layer(diagonal, dots), "sampled_scatter", words, values, height=_SIDE, width=_SIDE)
     return titled(alt.layer(diagonal, dots), "scatter", words, values, height=_SIDE, width=_SIDE)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
+from steelyard.base.arrays import Ints
 from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.weighing import Weighing
 from steelyard.report.details.answers import AnswerDetails, TextOf, answer_details
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened
 from steelyard.report.details.lists import ListDetails, list_details, list_frames, table_of, unread_chunks
+from steelyard.report.details.singled import singled_questions
 from steelyard.report.visible import visible
 
 
@@ -38,11 +40,12 @@ class SystemDetails:
 
 @dataclass(frozen=True, eq=False)
 class Details:
-    """All that a page shows of single questions, as plain data; q questions, s systems.
+    """All that a page shows of single questions, as plain data; q questions that are shown, s systems.
 
     Texts are fit to be shown: control characters are visible.
 
     truth       name of the gold
+    places      (q,) of the questions among all;   n_questions   all of them
     query_ids, queries, answers   (q,) id, text and expected answer, None for what the truth does not have
     tag_names   every tag;   tags   (q,) places of those of each question
     gold        (q,) pieces, the first ones of many;   more   question -> further ones
@@ -52,6 +55,8 @@ class Details:
     """
 
     truth: str
+    places: Ints
+    n_questions: int
     query_ids: Sequence[str]
     queries: Sequence[str | None]
     answers: Sequence[str | None]
@@ -65,22 +70,29 @@ class Details:
     absent: Sequence[str] = ()
 
     @classmethod
-    def of(cls, weighing: Weighing, limits: Limits | None = None) -> Details:
-        """Those of every question of a weighing, cut to limits; with the verdicts on its answers."""
+    def of(cls, weighing: Weighing, limits: Limits | None = None, named: Iterable[int] = ()) -> Details:
+        """Those of the questions of a weighing, cut to limits; with the verdicts on its answers.
+
+        named   places of questions that are shown however many there are
+        """
         limits = limits or Limits()
-        questions = [weighing.questions.get(query_id) for query_id in weighing.query_ids]
+        places = singled_questions(len(weighing.query_ids), limits.questions, named)
+        query_ids = [weighing.query_ids[q] for q in places.tolist()]
+        questions = [weighing.questions.get(query_id) for query_id in query_ids]
         tags = sorted({tag for question in questions if question for tag in question.tags})
         number = {tag: i for i, tag in enumerate(tags)}
         budget = Budget(limits.gold_bytes)
         answers = [None if q is None or q.answer is None else budget(q.answer) for q in questions]
-        gold, more = gold_pieces(weighing, limits)
-        depth, frames = list_frames(weighing, limits)
+        gold, more = gold_pieces(weighing, query_ids, limits)
+        depth, frames = list_frames(weighing, query_ids, limits)
         unread = unread_gold(gold)
         of_corpus = weighing.texts(unread | unread_chunks(weighing, frames))
         texts = {**searched_texts(weighing, unread), **of_corpus}
         return cls(
             truth=visible(weighing.gold.name),
-            query_ids=[visible(query_id) for query_id in weighing.query_ids],
+            places=places,
+            n_questions=len(weighing.query_ids),
+            query_ids=[visible(query_id) for query_id in query_ids],
             queries=[None if q is None or q.query is None else shortened(q.query, limits.query) for q in questions],
             answers=answers,
             tag_names=[visible(tag) for tag in tags],
@@ -88,9 +100,9 @@ class Details:
             gold=[[piece.within(budget, texts, limits) for piece in pieces] for pieces in gold],
             more=more,
             left_out=budget.left_out,
-            lists=list_details(weighing, limits, depth, frames, texts),
+            lists=list_details(weighing, query_ids, limits, depth, frames, texts),
             systems=[
-                _system(weighing, i, limits, _judged(weighing, i, limits, frames[i]))
+                _system(weighing, query_ids, i, limits, _judged(weighing, query_ids, i, limits, frames[i]))
                 for i in range(len(weighing.weighed))
             ],
             # Of a corpus that was named, the notes of the scores say it.
@@ -104,9 +116,13 @@ def _absent(gold: Sequence[Sequence[GoldPiece]], texts: Mapping[str, str]) -> li
 
 
 def _system(
-    weighing: Weighing, place: int, limits: Limits, judged: tuple[dict[int, AnswerDetails], int]
+    weighing: Weighing,
+    query_ids: Sequence[str],
+    place: int,
+    limits: Limits,
+    judged: tuple[dict[int, AnswerDetails], int],
 ) -> SystemDetails:
-    number = {query_id: i for i, query_id in enumerate(weighing.query_ids)}
+    number = {query_id: i for i, query_id in enumerate(query_ids)}
     weighed, budget = weighing.weighed[place], Budget(limits.answer_bytes // max(len(weighing.weighed), 1))
     answers, failures = dict[int, str | None](), dict[int, str]()
     if weighed.outputs is not None:
@@ -116,12 +132,13 @@ def _system(
         answers = {q: budget(answered[q]) for q in sorted(answered.keys() - judged[0].keys())}
         failures = {q: shortened(failed[q], limits.reason) for q in sorted(failed)}
     return SystemDetails(
-        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, place), *judged
+        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, query_ids, place),
+        *judged,
     )  # fmt: skip
 
 
 def _judged(
-    weighing: Weighing, place: int, limits: Limits, frame: pl.DataFrame
+    weighing: Weighing, query_ids: Sequence[str], place: int, limits: Limits, frame: pl.DataFrame
 ) -> tuple[dict[int, AnswerDetails], int]:
     """Judged answers by question, as many as there is room for, and how many are left out; frame: of `list_frames`."""
     run = weighing.answers.first_runs.get(weighing.systems[place])
@@ -132,7 +149,7 @@ def _judged(
         places.setdefault(query_id, {})[doc_id] = rank - 1
     table, judged = table_of(weighing.weighed[place]), dict[int, AnswerDetails]()
     texts = _texts_of(table) if table is not None else lambda _: None
-    records = [(q, run.verdicts.records.get(query_id)) for q, query_id in enumerate(weighing.query_ids)]
+    records = [(q, run.verdicts.records.get(query_id)) for q, query_id in enumerate(query_ids)]
     shown = [(q, record) for q, record in records if record is not None and record.state in ("answered", "abstained")]
     room = limits.judged_bytes // len(weighing.weighed)
     for q, record in shown:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import polars as pl
 
@@ -47,17 +49,21 @@ class GoldPiece:
         )  # fmt: skip
 
 
-def gold_pieces(weighing: Weighing, limits: Limits) -> tuple[list[list[GoldPiece]], dict[int, int]]:
-    """Pieces of every question, the first ones of many; and question -> how many more there are."""
-    most = max(_FEWEST, min(_MOST, limits.gold_pieces // max(len(weighing.query_ids), 1)))
+def gold_pieces(
+    weighing: Weighing, query_ids: Sequence[str], limits: Limits
+) -> tuple[list[list[GoldPiece]], dict[int, int]]:
+    """Pieces of some questions, the first ones of many; and question -> how many more there are."""
+    most = max(_FEWEST, min(_MOST, limits.gold_pieces // max(len(query_ids), 1)))
     if isinstance(weighing.gold, Truth):
-        of_query = dict(_of_truth(weighing.gold))
+        of_query = dict(_of_truth(weighing.gold, query_ids))
     else:
-        spans = {piece.doc for question in weighing.gold for piece in question.evidence if piece.kind == "span"}
+        wanted = set(query_ids)
+        questions = [question for question in weighing.gold if question.query_id in wanted]
+        spans = {piece.doc for question in questions for piece in question.evidence if piece.kind == "span"}
         documents = searched_texts(weighing, spans)
-        of_query = {q.query_id: [_of_piece(piece, documents) for piece in pieces_of(q)] for q in weighing.gold}
+        of_query = {q.query_id: [_of_piece(piece, documents) for piece in pieces_of(q)] for q in questions}
     pieces, more = list[list[GoldPiece]](), dict[int, int]()
-    for i, query_id in enumerate(weighing.query_ids):
+    for i, query_id in enumerate(query_ids):
         own = of_query.get(query_id, [])
         pieces.append(own[:most])
         if len(own) > most:
@@ -75,26 +81,26 @@ def pieces_of(question: Question) -> Sequence[Piece]:
     return question.evidence or question.id_pieces
 
 
-def lost_pieces(weighing: Weighing, system: int) -> dict[int, list[int]]:
+def lost_pieces(weighing: Weighing, query_ids: Sequence[str], system: int) -> dict[int, list[int]]:
     """Question -> places of its pieces that no chunk of a system holds; empty where gold is no evidence."""
     mapping = weighing.weighed[system].mapping
     if mapping is None or not mapping.lost or not isinstance(weighing.gold, Questions):
         return {}
-    number = {query_id: i for i, query_id in enumerate(weighing.query_ids)}
-    names = {question.query_id: [str(piece) for piece in pieces_of(question)] for question in weighing.gold}
+    number = {query_id: i for i, query_id in enumerate(query_ids)}
+    names = {q.query_id: [str(piece) for piece in pieces_of(q)] for q in weighing.gold if q.query_id in number}
     lost: dict[int, list[int]] = {}
     for query_id, piece, _ in mapping.lost:
-        lost.setdefault(number[query_id], []).append(names[query_id].index(piece))
+        if query_id in number:
+            lost.setdefault(number[query_id], []).append(names[query_id].index(piece))
     return lost
 
 
-def _of_truth(truth: Truth) -> Iterator[tuple[str, list[GoldPiece]]]:
-    """Relevant documents of each question, highest gain first."""
-    relevant = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
-    ordered = relevant.sort("query_id", "gain", "doc_id", descending=[False, True, False])
-    for (query_id,), rows in ordered.group_by("query_id", maintain_order=True):
-        columns = zip(rows["doc_id"], rows["gain"], strict=True)
-        yield str(query_id), [GoldPiece("chunk", gain, None, doc_id, "", None) for doc_id, gain in columns]
+def _of_truth(truth: Truth, query_ids: Sequence[str]) -> Iterator[tuple[str, list[GoldPiece]]]:
+    """Relevant documents of some questions, highest gain first."""
+    rows = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0, pl.col("query_id").is_in(list(query_ids)))
+    ordered = rows.sort("query_id", "gain", "doc_id", descending=[False, True, False])
+    for query_id, of_query in groupby(ordered.select("query_id", "doc_id", "gain").iter_rows(), itemgetter(0)):
+        yield query_id, [GoldPiece("chunk", gain, None, doc_id, "", None) for _, doc_id, gain in of_query]
 
 
 def searched_texts(weighing: Weighing, names: set[str]) -> Mapping[str, str]:

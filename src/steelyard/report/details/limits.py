@@ -11,6 +11,7 @@ from steelyard.report.visible import visible
 class Limits:
     """What the details of all questions together may hold at most; the page names what is left out.
 
+    questions    that are shown one by one; of more a random sample of so many, and those that are named
     entries      places of all lists together, and depth of any of them
     id_bytes     of the ids of what the lists show
     chunk_bytes, answer_bytes, gold_bytes   of texts of chunks, of answers, of gold and expected answers
@@ -20,6 +21,7 @@ class Limits:
     query, reason   characters of a query and of the reason of a failure
     """
 
+    questions: int = 100_000
     entries: int = 700_000
     depth: int = 20
     id_bytes: int = 4_000_000

@@ -46,24 +46,29 @@ class ListDetails:
 
 
 def list_details(
-    weighing: Weighing, limits: Limits, depth: int, frames: Sequence[pl.DataFrame], documents: Mapping[str, str]
+    weighing: Weighing,
+    query_ids: Sequence[str],
+    limits: Limits,
+    depth: int,
+    frames: Sequence[pl.DataFrame],
+    documents: Mapping[str, str],
 ) -> ListDetails:
     """Lists as deep as the limits allow, and the texts of their chunks, first places first.
 
     depth, frames   of `list_frames`;   documents   texts of what systems name by id alone
     """
     chunks = _Chunks({id: cut(text, limits.document) for id, text in documents.items()}, limits.document)
-    places = _places(weighing, frames, chunks)
+    places = _places(weighing, query_ids, frames, chunks)
     budget = Budget(limits.chunk_bytes)
     texts = _texts(chunks.texts, places, budget)
     gains = sorted(places["gain"].drop_nulls().unique().to_list())
     gain = np.searchsorted(np.array(gains), places["gain"].fill_null(0.0).to_numpy()) + 1
-    row = places["system"].to_numpy() * len(weighing.query_ids) + places["query"].to_numpy()
+    row = places["system"].to_numpy() * len(query_ids) + places["query"].to_numpy()
     docs = sorted({doc for doc in chunks.docs if doc is not None})
     number = {doc: i for i, doc in enumerate(docs)}
     return ListDetails(
         depth=depth,
-        n=np.bincount(row, minlength=len(weighing.systems) * len(weighing.query_ids)),
+        n=np.bincount(row, minlength=len(weighing.systems) * len(query_ids)),
         chunk=places["chunk"].to_numpy(),
         gain=np.where(places["gain"].is_null().to_numpy(), 0, gain),
         gains=[None, *gains],
@@ -73,15 +78,17 @@ def list_details(
         doc=[-1 if doc is None else number[doc] for doc in chunks.docs],
         has_texts=any(text is not None for text in chunks.texts),
         left_out=budget.left_out,
-        marks=_marks(weighing, chunks.ids, texts, places),
+        marks=_marks(weighing, query_ids, chunks.ids, texts, places),
     )
 
 
-def list_frames(weighing: Weighing, limits: Limits) -> tuple[int, list[pl.DataFrame]]:
+def list_frames(weighing: Weighing, query_ids: Sequence[str], limits: Limits) -> tuple[int, list[pl.DataFrame]]:
     """The depth that the limits allow, and the first places of each system's lists, as of `Weighing.lists`."""
-    n_lists = max(len(weighing.systems) * len(weighing.query_ids), 1)
+    n_lists = max(len(weighing.systems) * len(query_ids), 1)
     depth = max(0, min(limits.depth, limits.entries // n_lists))
     frames = weighing.lists(depth) if depth else [_NO_PLACES for _ in weighing.systems]
+    if len(query_ids) < len(weighing.query_ids):
+        frames = [frame.filter(pl.col("query_id").is_in(list(query_ids))) for frame in frames]
     while depth and _id_bytes(frames) > limits.id_bytes:
         depth //= 2
         frames = [frame.filter(pl.col("rank") <= depth) for frame in frames]
@@ -107,11 +114,12 @@ def _id_bytes(frames: Sequence[pl.DataFrame]) -> int:
     return int(ids.str.len_bytes().sum()) + 3 * len(ids)
 
 
-def _places(weighing: Weighing, frames: Sequence[pl.DataFrame], chunks: _Chunks) -> pl.DataFrame:
+def _places(
+    weighing: Weighing, query_ids: Sequence[str], frames: Sequence[pl.DataFrame], chunks: _Chunks
+) -> pl.DataFrame:
     """One row a place: system, query, rank, chunk (all numbers) and gain; chunks are entered as they are met."""
     queries = pl.DataFrame(
-        {"query_id": pl.Series(weighing.query_ids, dtype=pl.String),
-         "query": pl.Series(range(len(weighing.query_ids)), dtype=pl.Int64)}
+        {"query_id": pl.Series(query_ids, dtype=pl.String), "query": pl.Series(range(len(query_ids)), dtype=pl.Int64)}
     )  # fmt: skip
     parts = []
     for i, (weighed, frame) in enumerate(zip(weighing.weighed, frames, strict=True)):
@@ -182,7 +190,7 @@ def _texts(texts: Sequence[str | None], places: pl.DataFrame, budget: Budget) ->
 
 
 def _marks(
-    weighing: Weighing, ids: Sequence[str], texts: Sequence[str | None], places: pl.DataFrame
+    weighing: Weighing, query_ids: Sequence[str], ids: Sequence[str], texts: Sequence[str | None], places: pl.DataFrame
 ) -> dict[int, dict[int, list[int]]]:
     """See `ListDetails`; of chunks whose text is shown alone."""
     system, query, chunk = (places[name].to_numpy() for name in ("system", "query", "chunk"))
@@ -196,7 +204,7 @@ def _marks(
     marks: dict[int, dict[int, list[int]]] = {}
     for s, q, c in zip(system[rows].tolist(), query[rows].tolist(), chunk[rows].tolist(), strict=True):
         of_system = highlights[s]
-        spans = of_system.spans(weighing.query_ids[q], ids[c]) if of_system is not None else []
+        spans = of_system.spans(query_ids[q], ids[c]) if of_system is not None else []
         if spans:
             marks.setdefault(q, {})[c] = [end for span in spans for end in span]
     return marks

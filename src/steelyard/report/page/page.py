@@ -23,6 +23,7 @@ from steelyard.report.charts.plot import spec_of
 from steelyard.report.charts.scatter import scatter_pair
 from steelyard.report.charts.theme import theme
 from steelyard.report.contents import Contents
+from steelyard.report.details.singled import LINKED, SEED
 from steelyard.report.formats.gating import heading, out_of_reach, outcome_line
 from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
 from steelyard.report.page.leaderboard import leaderboard_table
@@ -61,7 +62,6 @@ _MODULES = (
 )  # fmt: skip
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
-_LINKED = 30
 _MOST_ADVICE = 6
 _SECTIONS = (
     "summary", "leaderboard", "comparison", "ratings", "funnel", "outcomes", "ceilings", "advice", "curves",
@@ -261,7 +261,8 @@ def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
     funnels = [(words("page.funnel.table"), funnel_table(contents, words))]
     if diagnosis.by_tag:
         funnels.append((words("page.funnel.by_tag"), tags_table(contents, words)))
-    number = {query_id: i for i, query_id in enumerate(contents.scores.query_ids)}
+    query_ids = contents.scores.query_ids
+    number = {query_ids[q]: i for i, q in enumerate(contents.details.places.tolist())}
     return {
         "funnels": funnels,
         "most_advice": _MOST_ADVICE,
@@ -274,7 +275,7 @@ def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
 
 def _advice(card: AdviceCard, number: Mapping[str, int], words: Words) -> dict[str, Any]:
     """A card of advice, with its first questions as (number, id)."""
-    linked = [(number[query_id], visible(query_id)) for query_id in card.query_ids[:_LINKED]]
+    linked = [(number[query_id], visible(query_id)) for query_id in card.query_ids[:LINKED]]
     n = len(card.query_ids) - len(linked)
     parts = {name: visible(getattr(card.text, name)) for name in ("title", "evidence", "action", "gain")}
     return {**parts, "questions": linked, "more": words("page.advice.more", n=n) if n else ""}
@@ -296,6 +297,8 @@ def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
 
 def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
     """What the page leaves out of lists and texts, to stay small enough to open."""
+    if (n := len(data["ids"])) < data["n_questions"]:
+        yield words("page.limits.questions", n=f"{n:,}", total=f"{data['n_questions']:,}", seed=SEED)
     yield words("page.limits.depth", n=data["depth"])
     counts = {
         "chunks": data["chunk_texts_left_out"], "gold": data["gold_left_out"],

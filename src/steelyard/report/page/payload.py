@@ -33,14 +33,16 @@ def payload(contents: Contents, words: Words) -> dict[str, Any]:
     words   in whose language the lexical judge gives its reasons
     """
     scores, diagnosis, details = contents.scores, contents.diagnosis, contents.details
+    places = details.places
     return {
         "systems": [single_line(name) for name in scores.systems],
         "measures": [str(measure) for measure in scores.measures],
-        "values": [packed_values(scores.values[:, j].ravel()) for j in range(len(scores.measures))],
-        "status": packed(scores.statuses()[:, 0].ravel()),
-        "stage": packed(np.array([funnel.stage for funnel in diagnosis.funnels]).ravel()),
+        "values": [packed_values(scores.values[:, j, places].ravel()) for j in range(len(scores.measures))],
+        "status": packed(scores.statuses()[:, 0, places].ravel()),
+        "stage": packed(np.array([funnel.stage[places] for funnel in diagnosis.funnels]).ravel()),
         "k": diagnosis.k,
-        "answer": {scores.systems.index(of.system): packed(of.outcome) for of in diagnosis.outcomes},
+        "n_questions": details.n_questions,
+        "answer": {scores.systems.index(of.system): packed(of.outcome[places]) for of in diagnosis.outcomes},
         **_questions(details),
         **_lists(details.lists),
         "of": [

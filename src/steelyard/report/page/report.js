@@ -3,7 +3,7 @@
 import { fileName } from "../html/texts.js";
 import { byId, element, read } from "../html/elements.js";
 import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
-import { columns, data, nQuestions, say } from "./base.js";
+import { columns, data, nQuestions, say, whole } from "./base.js";
 import { startDialog } from "./dialog.js";
 import { offer, startDownloads } from "./downloads.js";
 import { foldBelow, startSystems } from "./systems.js";
@@ -153,13 +153,10 @@ function startScatter() {
       (q) => column.value(y, q),
       nQuestions,
     );
-    summary.textContent = say("scatter_said", {
-      across: data.systems[x],
-      up: data.systems[y],
-      above,
-      below,
-      even,
-    });
+    const said = { across: data.systems[x], up: data.systems[y], above, below, even };
+    const counts = { n: whole.format(nQuestions), total: whole.format(data.n_questions) };
+    summary.textContent =
+      nQuestions < data.n_questions ? say("scatter_said_of_sample", { ...said, ...counts }) : say("scatter_said", said);
     // A point opens to the lists of the two systems that it compares.
     chart.shown = { pair: [x, y] };
     chart.change = (spec) => {
