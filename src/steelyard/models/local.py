@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import logging
 import os
+import re
+import socket
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -17,11 +23,19 @@ from steelyard.base.errors import InputError, StageError, exception_line
 from steelyard.base.extras import require
 from steelyard.base.limits import NotEmpty, Words
 from steelyard.base.settings import SettingError
+from steelyard.services.addresses import shown
+from steelyard.services.failures import proxy_of, unanswered
 
 ModelName = Annotated[str, NotEmpty(), Words("a folder or a name on the Hugging Face hub")]
 """A folder, or a name on the hub, looked for on this machine first; a name with a dot or slash in front, with a
 backslash or with several slashes, or whose parent folder is there, can only be a folder."""
 
+_HUB = "https://huggingface.co"
+_HUB_NAME = re.compile(
+    r"(?!.*(?:--|\.\.|\.git$))(?:\w(?:[\w.-]{0,94}\w)?/)?\w(?:[\w.-]{0,94}\w)?", re.ASCII
+)  # fmt: skip
+_REACH_S = 5.0
+_LIBRARIES = ("huggingface_hub", "sentence_transformers", "transformers")
 _LOADING = threading.Lock()
 _WHOLE = 1 << 20
 _SAMPLE = 1 << 16
@@ -31,12 +45,19 @@ def check_model(who: str, model: str) -> None:
     """Refuse, before anything is computed, a model that cannot be had.
 
     who      who needs it, for the message
-    Raises   SettingError for a folder that is not there; MissingExtraError without the library.
+    Raises   SettingError for a folder that is not there, and for what can be no name on the hub; MissingExtraError
+             without the library.
     """
     if _is_folder(model) and not _folder(model).is_dir():
         raise SettingError(
             f"{model}: the model folder is not there (looked at {_folder(model).absolute()}); "
             "check the path, or give a name on the Hugging Face hub as owner/name",
+            "model",
+        )
+    if not _is_folder(model) and _HUB_NAME.fullmatch(model) is None:
+        raise SettingError(
+            f"{model!r} is no folder, and can be no name on the Hugging Face hub; expected owner/name, of letters, "
+            "digits, - _ and single dots",
             "model",
         )
     if find_spec("sentence_transformers") is None:
@@ -64,13 +85,44 @@ def _load(make: Callable[..., Any], model: str, **options: Any) -> Any:
     except Exception as error:
         if folder:
             raise _unloadable(model, error, "expected a folder that sentence-transformers can load") from error
-        if _offline():
-            raise _unloadable(model, error, "HF_HUB_OFFLINE is set; download it first, or give a folder") from error
+        missing = "it is not, or not whole, on this machine"
+        if not isinstance(error, OSError):  # Whatever it lacks, it is not a file.
+            missing = exception_line(error)
+        if (variable := _offline()) is not None:
+            hint = f"unset {variable} to download it, or give a folder"
+            raise _unloadable(model, f"{missing}, and {variable} is set", hint) from error
+        if (failure := _hub_failure()) is not None:
+            hint = "check its name and the network, or give a folder"
+            raise _unloadable(model, f"{missing}, and {failure}", hint) from error
     try:
         return make(name, **options)
     except Exception as error:
         hint = "it is not on this machine; check its name and the network, or give a folder"
         raise _unloadable(model, error, hint) from error
+
+
+def _hub_failure() -> str | None:
+    """Why the hub cannot be reached; None where it, or the proxy before it, takes a connection.
+
+    The library finds that out too, but asks six times first, and writes about it.
+    """
+    hub = os.environ.get("HF_ENDPOINT") or _HUB
+    address = urlsplit(proxy_of(hub) or hub)
+    failures: list[Exception | None] = []
+
+    def connect() -> None:
+        try:
+            port = address.port or (443 if address.scheme == "https" else 80)
+            socket.create_connection((address.hostname or "", port), timeout=_REACH_S).close()
+            failures.append(None)
+        except (OSError, ValueError) as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=connect, daemon=True)  # As a look-up of a name knows no time limit.
+    thread.start()
+    thread.join(_REACH_S)
+    failure = failures[0] if failures else TimeoutError(errno.ETIMEDOUT, "")
+    return None if failure is None else f"{shown(hub)} {unanswered(failure, proxy_of(hub)).fact}"
 
 
 def identity_of(model: str) -> str:
@@ -156,24 +208,31 @@ def _is_folder(model: str) -> bool:
     )
 
 
-def _unloadable(model: str, error: Exception, hint: str) -> InputError:
-    return InputError(f"model {model} cannot be loaded: {exception_line(error)}; {hint}")
+def _unloadable(model: str, cause: Exception | str, hint: str) -> InputError:
+    cause = cause if isinstance(cause, str) else exception_line(cause)
+    return InputError(f"model {model} cannot be loaded: {cause}; {hint}")
 
 
-def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+def _offline() -> str | None:
+    """The variable that keeps the library off the network, as the library reads it."""
+    variable = "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
+    return variable if os.environ.get(variable, "").upper() in {"1", "ON", "YES", "TRUE"} else None
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' own progress bar and load report, which it writes beside ours."""
-    logging = require("transformers.utils.logging", extra="models", what="the model")
-    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
+    """Without what the libraries would write beside ours: progress bars, reports, warnings."""
+    bars = require("transformers.utils.logging", extra="models", what="the model")
+    shown_bars, loggers = bars.is_progress_bar_enabled(), [logging.getLogger(name) for name in _LIBRARIES]
+    levels = [logger.level for logger in loggers]
+    bars.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):
+            yield
     finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if shown_bars:
+            bars.enable_progress_bar()
