@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -476,3 +477,26 @@ def test_where_lower_is_better_more_is_the_loss(shift: float, reason: str, low_s
 def test_a_profile_without_a_gain_over_the_baseline_needs_a_margin() -> None:
     with pytest.raises(InputError, match="a baseline needs a margin"):
         gate(scores_of([BASE, BASE], ["recall@5"]), "ratings", baseline="a")
+
+
+TOKENS = [311.0, 1207.0, 96.0, 2048.0, 733.0] * 8
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "limit"),
+    [
+        ("cost_usd_per_million_tokens", {"tokens": TOKENS, "cost_usd": [n * 0.05 / 1e6 for n in TOKENS]}, 0.05),
+        ("cost_usd", {"cost_usd": [0.1] * 40}, 0.1),
+        ("latency_ms", {"latency_ms": [0.1 + 0.2] * 40}, 0.3),
+        ("latency_ms:p50", {"latency_ms": [0.1 + 0.2] * 40}, 0.3),
+    ],
+)
+def test_a_constant_at_its_level_reaches_it(name: str, columns: dict[str, list[float]], limit: float, tmp_path) -> None:
+    """More questions would narrow nothing; one digit beyond the level is a miss."""
+    rows = [("a", f"q{i}", "ok", column, value) for column, values in columns.items() for i, value in enumerate(values)]
+    schema = ["system", "query_id", "status", "measure", "value"]
+    scores = Scores.of(pl.DataFrame(rows, schema=schema, orient="row"))
+    for level, reason in ((limit, "reached"), (limit * 0.9999, "missed")):
+        table = f'[measures."{name}"]\ngiven = true\nbetter = "lower"\nlevels = {{ slo = {level!r} }}\n'
+        (tmp_path / "slo.toml").write_text(f'name = "slo"\nbelow = "slow"\nlevels = ["slo"]\n{table}')
+        assert only(gate(scores, str(tmp_path / "slo.toml")), name).reason == reason

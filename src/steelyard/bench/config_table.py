@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -44,6 +45,9 @@ def seconds(value: object) -> float:
 Seconds = Annotated[float, BeforeValidator(seconds), Words('seconds above 0, or a text such as "500ms" or "30s"')]
 
 
+_NUMBER = re.compile(r"\d*\.?\d+")
+
+
 def seconds_from_0(value: object) -> float:
     """As `seconds`, and 0."""
     try:
@@ -79,20 +83,41 @@ def parse_slo(value: object) -> object:
     limits = {name.strip(): limit.strip() for name, _, limit in parts}
     for name, limit in limits.items():
         try:
-            seconds(limit)
+            limit_seconds(limit)
         except ValueError:
+            unit = f"; did you mean {name}={limit}ms or {name}={limit}s?" if _NUMBER.fullmatch(limit) else ""
             raise SettingError(
-                f"{name}={limit} is no objective; expected seconds above 0, such as {name}=0.5 or {name}=500ms"
+                f"{name}={limit} is no objective; expected a time above 0 with its unit, such as {name}=500ms{unit}"
             ) from None
     return limits
+
+
+def limit_seconds(value: object) -> float:
+    """As `seconds`, of a limit of an objective: a text has a unit, since 500 may be meant as milliseconds.
+
+    Raises   ValueError.
+    """
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        raise ValueError
+    return seconds(value)
 
 
 def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
     if not table:
         raise SettingError("an objective has no limit; expected a table such as { p95 = 0.5 }")
-    for name in table:
-        percentile_share(name)
+    ordered = sorted(table, key=percentile_share)
+    for lower, higher in pairwise(ordered):
+        if table[lower] > table[higher]:
+            raise SettingError(
+                f"{lower} may take {table[lower]:g} s, and {higher} {table[higher]:g} s, but a {lower.upper()} is "
+                f"never above a {higher.upper()}; exchange the two, or name {higher} alone"
+            )
     return table
+
+
+Limit = Annotated[
+    float, BeforeValidator(limit_seconds), Words('seconds above 0, or a text with a unit such as "500ms"')
+]
 
 
 class LoadTable(BaseModel):
@@ -108,7 +133,7 @@ class LoadTable(BaseModel):
     duration: Seconds = 10.0
     warm_up: Annotated[float, BeforeValidator(seconds_from_0), Words("seconds from 0")] = 2.0
     slo: Annotated[
-        dict[str, Seconds], BeforeValidator(parse_slo), AfterValidator(_slo), Words("a table such as { p95 = 0.5 }")
+        dict[str, Limit], BeforeValidator(parse_slo), AfterValidator(_slo), Words("a table such as { p95 = 0.5 }")
     ] = {"p95": 0.5}
     max_error: Annotated[float, between(0, 1)] = 0.01
     depth: Count | None = None
@@ -283,6 +308,18 @@ class BenchTable(BaseModel):
     @model_validator(mode="after")
     def _value_of_net(self) -> Self:
         check_prefer(self.prefer, self.value)
+        return self
+
+    @model_validator(mode="after")
+    def _limits_within_timeout(self) -> Self:
+        """Refuse a limit that no answer exceeds, as requests are given up before; 500 was meant as milliseconds."""
+        if self.load is not None and "slo" in self.load.model_fields_set:
+            for name, limit in self.load.slo.items():
+                if limit >= self.timeout:
+                    raise SettingError(
+                        f"{name} may take {limit:g} s, but requests are given up after {self.timeout:g} s; name "
+                        f"milliseconds as text ({name} = \"{limit:g}ms\"), or raise timeout", "load", "slo",
+                    )  # fmt: skip
         return self
 
     @model_validator(mode="after")

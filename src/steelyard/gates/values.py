@@ -91,9 +91,13 @@ def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
     clusters = None if scores.clustering is None else scores.clustering.codes[there]
     is_mean, definition = scores.measures[j].share is None, scores.measures[j].definition
     reachable, ceiling = scores.reachable[i, j], scores.ceiling[i, j]
+    values, mean = scores.values[i, j, there], float(scores.means[i, j])
+    low, high = float(scores.intervals.low[i, j]), float(scores.intervals.high[i, j])
+    has_range = math.isfinite(definition.range[1])
+    if math.isnan(low) and not has_range and n_clusters(clusters, len(values)) > 1 and (values == values[0]).all():
+        low = high = mean  # What could be seen of a column without a range shows no other value.
     value = StandardValue(
-        system, measure, standard, value=float(scores.means[i, j]), low=float(scores.intervals.low[i, j]),
-        high=float(scores.intervals.high[i, j]), n=int(there.sum()),
+        system, measure, standard, value=mean, low=low, high=high, n=int(there.sum()),
         reachable=float(np.fmin(reachable, ceiling)), of_candidates=bool(np.fmin(reachable, np.inf) > ceiling),
         n_failed=int((there & np.isnan(scores.values[i, j])).sum()),
         worst=definition.range[0 if standard.better == "higher" else 1],

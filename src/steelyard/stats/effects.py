@@ -118,10 +118,12 @@ def relative_change(
             level,
             "the baseline's mean may be 0 by chance, so no ratio to it is bounded",
         )
-    # The ends are the r at which the t statistic of d - r a is t: a quadratic a r**2 - 2 b r + c = 0.
-    covariance = mean_covariance(a - base.mean, d - rise.mean, clusters=clusters)
+    # The ends are the r at which the t statistic of d - r a is t: a quadratic in r, solved by what is left over of d.
+    # Its own coefficients cancel each other where that is nothing, such as of a price in proportion to tokens.
+    left = d - change * a
+    error = mean_error(left, clusters=clusters).error
+    covariance = mean_covariance(a - base.mean, left, clusters=clusters)
     square = base.mean**2 - t**2 * base.error**2
-    cross = base.mean * rise.mean - t**2 * covariance
-    last = rise.mean**2 - t**2 * rise.error**2
-    half = math.sqrt(max(0.0, cross**2 - square * last))
-    return RelativeChange(change, (cross - half) / square, (cross + half) / square, level)
+    half = t * math.sqrt(max(0.0, square * error**2 + (t * covariance) ** 2))
+    low, high = ((-(t**2) * covariance + sign * half) / square for sign in (-1, 1))
+    return RelativeChange(change, change + low, change + high, level)
