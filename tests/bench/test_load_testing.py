@@ -335,7 +335,7 @@ def test_a_sweep_searches_from_what_users_were_answered(
     def search(offer: Any, objective: Any, *, first: float, is_guess: bool, levels: pl.DataFrame) -> None:
         assert is_guess
         searches.append((levels, first))
-        offer(first)
+        offer(first, 0)
 
     monkeypatch.setattr("steelyard.bench.load_testing.sustained_rate", search)
     monkeypatch.setattr("steelyard.bench.load_levels.probe_seconds", lambda *_, least_s: least_s)
