@@ -141,7 +141,7 @@ def search_seconds(load: LoadTable, lowest: float | None = None) -> float:
     """What the search for the sustained rate of a system takes at most: all probes at the lowest rate, or one a second.
 
     >>> search_seconds(LoadTable(rates=[10], duration=10, slo={"p95": 0.5}, warm_up=2))
-    492.8
+    739.2
     """
     if load.has_log or not load.sustained:
         return 0.0

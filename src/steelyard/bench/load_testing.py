@@ -374,7 +374,9 @@ class _Loads:
             return self.requests(system, plan_probe(system, rate, self.load, part))
 
         guess = likely_rate(levels, objective)
-        first = guess or max(self.load.rates)  # Without users, rates are all the load there is.
+        first = guess or max(self.load.rates, default=None)
+        if first is None:  # One user was answered nothing.
+            return
         sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)
 
 
