@@ -13,7 +13,10 @@ SYSTEMS = {"systems": {"words": {"rerank": "lexical"}}}
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"load": {"slo": "p95=0"}}, r"^p95=0 is no objective; expected a time above 0 with its unit, such as p95=500ms"),
+        (
+            {"load": {"slo": "p95=0"}},
+            r"^p95=0 is no objective; expected a time above 0 with its unit, such as p95=500ms",
+        ),
         ({"load": {"slo": "p95=soon, p99=1s"}}, "^p95=soon is no objective"),
         ({"load": {"slo": "p95"}}, "^'p95' is no objective"),
         ({"measures": ["ndcg@10:p10", "map:p5"]}, "has percentiles alone, .*; name one too, such as ndcg@10"),
