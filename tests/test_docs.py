@@ -19,12 +19,10 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -35,6 +33,7 @@ from steelyard.demo import DATA, copy_data
 from steelyard.judges.units import units_with_citations
 from steelyard.rag import registry
 from tests.cli.command import Finished, steelyard
+from tests.finished_demo import copy_finished_demo
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
@@ -132,18 +131,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Finished]:
     """What `steelyard demo` leaves in a folder."""
-
-    @cache
-    def original() -> tuple[Path, Finished]:
-        folder = tmp_path_factory.mktemp("original")
-        return folder, steelyard("demo", cwd=folder, environment={"NO_COLOR": "1"})
-
-    def copy(to: Path) -> Finished:
-        folder, done = original()
-        shutil.copytree(folder, to, dirs_exist_ok=True)
-        return done
-
-    return copy
+    return lambda to: copy_finished_demo(to, tmp_path_factory)
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)

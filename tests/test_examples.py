@@ -98,6 +98,7 @@ def test_without_data(example: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra models")
     data, nowhere = shared("war_and_peace"), tmp_path / "model"

@@ -12,18 +12,22 @@ import steelyard as sy
 from steelyard.demo import ANSWER_MEASURES, ANSWERING, ASSISTANT, DATA, MEASURES, copy_data, demo_text, run_demo
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed, steelyard
+from tests.finished_demo import copy_finished_demo
 
 pytest.importorskip("bm25s", reason="the demo needs the extra `rag`")
 pytest.importorskip("sklearn", reason="the demo needs the extra `rag`")
 CASES = Path(__file__).parents[1] / "cases" / "demo_answers.jsonl"
+FOLDER = "steelyard-demo"
 SYSTEMS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a demo, and what it printed."""
-    folder = tmp_path_factory.mktemp("demo") / "example"
-    return folder, printed("demo", folder)
+    folder = tmp_path_factory.mktemp("demo")
+    done = copy_finished_demo(folder, tmp_path_factory)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return folder / FOLDER, done.stdout.decode()
 
 
 def test_four_systems_are_compared(made: tuple[Path, str]) -> None:
@@ -93,7 +97,7 @@ def test_it_ends_with_verdict_rating_funnel_advice_and_report(made: tuple[Path, 
         "1. Questions without any result",
     ):
         assert said in " ".join(text.split())
-    assert f"The whole report, with charts and every question: {folder / 'report.en.html'}" in text
+    assert f"The whole report, with charts and every question: {Path(FOLDER) / 'report.en.html'}" in text
     assert all((folder / f"report.{code}.html").stat().st_size > 500_000 for code in ("en", "zh"))
 
 
@@ -106,7 +110,7 @@ def test_answers_are_weighed_and_a_sentence_without_support_is_shown(made: tuple
         assert cells == [f"{mean:.4f}" for mean in means]
     assert "What its chunks do not support" in text
     assert "“The cabinet is not switched off at closing time.” (contradicted" in " ".join(text.split())
-    assert f"sentence by sentence: {folder / 'answers.en.html'}" in text
+    assert f"sentence by sentence: {Path(FOLDER) / 'answers.en.html'}" in text
     for code, said in (
         ("en", "By faithfulness: hybrid-rerank beats assistant. By answer_recall: assistant beats hybrid-rerank."),
         ("zh", "按 faithfulness：hybrid-rerank 优于 assistant。按 answer_recall：assistant 优于 hybrid-rerank。"),
@@ -150,7 +154,7 @@ def test_a_second_demo_by_the_library_shows_what_the_command_printed(made: tuple
 @pytest.mark.slow
 def test_it_runs_again_in_ascii(made: tuple[Path, str]) -> None:
     folder, text = made
-    done = steelyard("demo", folder, environment={"PYTHONIOENCODING": "ascii"})
+    done = steelyard("demo", cwd=folder.parent, environment={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr.decode()
     in_ascii = text.encode("ascii", "backslashreplace").decode()
     assert done.stdout.decode("ascii").split("Median")[0] == in_ascii.split("Median")[0]

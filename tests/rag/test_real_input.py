@@ -193,6 +193,7 @@ class TestNovel:
             # The gold was cut by this chunker: each passage is one of its chunks.
             assert set(places) <= set(spans)
 
+    @SLOW
     def test_dense_with_a_model(self, novel: Novel, minilm: str) -> None:
         """Two pieces of the novel, as a model needs minutes for all of it."""
         parts = {"first": novel.text[:16_000], "novel": novel.text[528_000:540_000]}
