@@ -6,10 +6,12 @@ Whatever a form, a run folder, the folder of a bench or a stored file names, not
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,8 +30,14 @@ from steelyard.data.run_lock import run_lock
 from steelyard.data.run_manifest import read_manifest
 from steelyard.experiment.lending import model_files
 from steelyard.experiment.stored import open_scores
+from steelyard.judges.grading.registry import make_grader
+from steelyard.judges.registry import make_judge
+from steelyard.rag.config import Config
+from steelyard.rag.registry import make
 from steelyard.rag.run_writer import RunWriter
 from steelyard.rag.sweep_overwriting import overwriting
+from steelyard.rag.system import TargetSystem
+from steelyard.rag.targets import callable_target
 from steelyard.report.benching import BenchReport
 from tests.bench.test_bench import write_bench
 from tests.report.test_pooling import RUN, pool
@@ -293,3 +301,99 @@ def test_links_in_a_bench_are_not_followed(name: str, foreign: Path, canary: Pat
     (folder / name).symlink_to(canary if name == "blocks" else canary / "notes.jsonl")
     for call in (lambda: Bench.read(folder), lambda: sy.gate(folder, "reranker"), lambda: open_scores(folder)):
         refused(call, "leads out of the folder, and is not followed")
+
+
+# Code that a configuration or an option names
+
+
+OWN = """
+import joblib
+from joblib import load
+
+def search(query):
+    return ["a"]
+
+class Retriever:
+    def invoke(self, query):
+        return ["b"]
+
+retriever = Retriever()
+invoke = retriever.invoke
+"""
+LOADERS = (
+    "joblib:load", "polars:read_csv", "pip:main", "pytest:main", "numpy:load", "steelyard.cli:main",
+    "named_here:load", "named_here:joblib.load",
+)  # fmt: skip
+
+
+def taken(path: str, folder: Path) -> None:
+    """Every way in which code that is named may be called with a question."""
+    for call in (
+        lambda: TargetSystem.read(Config.of({"target": {"callable": path}}, base=folder)),
+        lambda: callable_target(path), lambda: make_judge(path), lambda: make_grader(path, {}),
+    ):  # fmt: skip
+        refused(
+            call, "is neither of a module of your own, in .*, nor declared by its package; write a function of your"
+        )
+    refused(lambda: make("rerank", path, {}, folder=folder))
+
+
+@pytest.fixture
+def named_here(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a module of the user's own, which is the working folder."""
+    pytest.importorskip("joblib", reason="an installed package that unpickles what it is given")
+    (foreign / "named_here.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(foreign)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield foreign
+    sys.modules.pop("named_here", None)
+
+
+def test_a_question_that_is_a_file_name_unpickles_nothing(named_here: Path) -> None:
+    for path in LOADERS:
+        taken(path, named_here)
+    for name in ("search", "retriever", "invoke"):
+        target = TargetSystem.read(Config.of({"target": {"callable": f"named_here:{name}"}}, base=named_here))
+        assert target.ask("why?").passages
+
+
+def test_a_function_that_scores_texts_is_of_ones_own_too(
+    named_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    site = installed(tmp_path, "scores_texts", "def scored(query, texts):\n    return [1.0 for _ in texts]\n")
+    monkeypatch.syspath_prepend(site)
+    refused(lambda: make("rerank", "scores_texts:scored", {}), "nor declared by its package")
+    declare(site, "scores_texts", "steelyard.stages", "scores_texts:scored")
+    assert make("rerank", "scores_texts:scored", {}).scores("q", ["a"]) == [1.0]
+
+
+def test_a_package_declares_what_may_be_called(
+    named_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    site = installed(
+        tmp_path, "finds_things", "def search(query):\n    return ['d1']\ndef other(query):\n    return []\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    refused(lambda: callable_target("finds_things:search"), r"entry point of the group steelyard\.targets")
+    declare(site, "finds_things", "steelyard.targets", "finds_things:search")
+    assert callable_target("finds_things:search")("q", 1).passages[0].chunk_id == "d1"
+    refused(lambda: callable_target("finds_things:other"), "nor declared by its package")
+    # What lies beside a configuration declares nothing.
+    declare(named_here, "evil", "steelyard.targets", "joblib:load")
+    taken("joblib:load", named_here)
+
+
+def installed(folder: Path, name: str, source: str) -> Path:
+    """A folder into which a package is installed."""
+    site = folder / "site-packages"
+    site.mkdir(exist_ok=True)
+    (site / f"{name}.py").write_text(source, encoding="utf-8")
+    return site
+
+
+def declare(site: Path, name: str, group: str, value: str) -> None:
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[{group}]\nit = {value}\n", encoding="utf-8")
+    importlib.invalidate_caches()

@@ -70,15 +70,17 @@ def fuzz(folder: Path, targets: list[Target], *, n_cases: int, seed: int) -> Cou
     return counts
 
 
-def run_case(words: list[str], label: str, counts: Counts) -> None:
-    """Run one command."""
+def run_case(words: list[str], label: str, counts: Counts) -> str:
+    """Run one command; what it printed, and its refusal."""
     counts.n_cases += 1
-    began = time.perf_counter()
+    began, said = time.perf_counter(), ""
+    printed: list[io.TextIOWrapper] = []
     try:
-        with _limited(), _quiet():
+        with _limited(), _quiet() as printed:
             app(words)
         counts.n_accepted += 1
     except SteelyardError as error:
+        said = str(error)
         counts.refusals.append(f"{label}: {error}")
         if len(str(error)) > LONGEST or "\n" in str(error):
             counts.long_messages.append(f"{label}: {str(error)[:LONGEST]}")
@@ -90,6 +92,12 @@ def run_case(words: list[str], label: str, counts: Counts) -> None:
         counts.tracebacks.append(f"{label}\n{traceback.format_exc(limit=-4)}")
     if time.perf_counter() - began > SECONDS and not counts.hangs:
         counts.hangs.append(f"{label}: {time.perf_counter() - began:.0f} s")
+    return said + "".join(_text(stream) for stream in printed)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    return stream.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined, no-any-return]
 
 
 @contextlib.contextmanager
@@ -109,12 +117,13 @@ def _limited() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Iterator[list[io.TextIOWrapper]]:
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
     with (
-        mock.patch.object(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8")),
-        mock.patch.object(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8")),
+        mock.patch.object(sys, "stdout", streams[0]),
+        mock.patch.object(sys, "stderr", streams[1]),
         mock.patch.object(sys, "path", list(sys.path)),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
-        yield
+        yield streams

@@ -103,10 +103,10 @@ def odd_json(content: bytes, rng: random.Random) -> bytes:
         value = json.loads(lines[at])
     except (ValueError, RecursionError):
         return odd_word(content, rng)
-    places = list(_places(value))
-    if not places:
+    listed = list(places(value))
+    if not listed:
         return content
-    holder, key = rng.choice(places)
+    holder, key = rng.choice(listed)
     if isinstance(holder, dict) and rng.random() < 0.2:
         text = json.dumps(holder)
         twice = json.dumps({key: rng.choice(ODD_JSON)})[1:-1]
@@ -120,9 +120,9 @@ def odd_json(content: bytes, rng: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every dict or list within a value, with each of its keys."""
     if isinstance(value, dict | list):
         for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
             yield value, key
-            yield from _places(inner)
+            yield from places(inner)

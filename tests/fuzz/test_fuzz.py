@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import SUMMARY
+from tests.fuzz.foreign import fuzz_paths, write_foreign
 from tests.fuzz.fuzzing import Counts, fuzz, run_case
 from tests.fuzz.seeds import write_seeds
 from tests.fuzz.target import Target
@@ -54,3 +56,16 @@ def test_five_thousand_cases(
     counts = fuzz(folder, targets, n_cases=5_000, seed=7)
     record_property(SUMMARY, f"fuzz: {counts}")
     check(counts, 5_000)
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_nothing_foreign_leads_out_of_its_folder(n: int, tmp_path: Path) -> None:
+    commands = write_foreign(tmp_path / "place")
+    good = Counts()
+    with contextlib.chdir(tmp_path / "place"):
+        for words in commands:
+            run_case(list(words), " ".join(words), good)
+    assert good.refusals + good.problems == []
+    counts = fuzz_paths(tmp_path / "place", commands, n_cases=n, seed=5)
+    assert counts.problems == [], "\n\n".join([str(counts), *counts.problems])
+    assert len(counts.refusals) > n / 4

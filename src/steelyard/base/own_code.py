@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from typing import Any
 from steelyard.base.errors import InputError, SteelyardError, describe_exception
 from steelyard.base.nearest import nearest
 
+_INSTALLED = {"site-packages", "dist-packages"}
 _STANDARD = sys.stdlib_module_names | {"builtins"}
 
 
@@ -42,6 +44,64 @@ def import_object(path: str, what: str, folder: Path | None = None) -> Any:
         # A module passes on what it imports: numpy:os.system is of the standard library all the same.
         _refuse_standard(value.__module__ or "", named)
     return value
+
+
+def check_own(path: str, value: Any, what: str, group: str, folder: Path | None = None) -> None:
+    """Refuse a function or an object that `module:object` names, unless it is meant for what it will be called for.
+
+    What is called with a question must be written for that: `joblib:load` would unpickle a file of that name.  It is,
+    where its module is the user's own: in the folder of the configuration, the working folder, or a folder of
+    PYTHONPATH into which no packages are installed; and where its package declares it by an entry point of a group.
+
+    path, value   what `import_object` was given, and gave;   group   such as "steelyard.targets"
+    Raises        InputError with what to do instead.
+    """
+    roots = [own.resolve() for own in (folder or Path(), Path())]
+    searched = [place for name in sys.path if name and not _has_packages(place := Path(os.path.realpath(name)))]
+    is_own = all(_lies_in(module, [*roots, *searched]) for module in _modules(path, value))
+    if is_own or _is_declared(path, group, roots):
+        return
+    name = path.partition(":")[0]
+    raise InputError(
+        f"{what} {path!r}: is neither of a module of your own, in {roots[0]}, nor declared by its package; write a "
+        f"function of your own that calls it, or have {name.partition('.')[0]} declare it (entry point of the group "
+        f"{group})"
+    )
+
+
+def _modules(path: str, value: Any) -> Iterator[ModuleType | None]:
+    """The modules on the way of `module:object` to a value, and that which defines a function or a class."""
+    name, _, attributes = path.partition(":")
+    step: Any = sys.modules[name]
+    for attribute in attributes.split("."):
+        if isinstance(step, ModuleType):
+            yield step
+        step = getattr(step, attribute)
+    of_instance = inspect.ismethod(value) and not isinstance(value.__self__, type)
+    if isinstance(value, type) or (inspect.isroutine(value) and not of_instance):
+        yield sys.modules.get(value.__module__ or "")
+
+
+def _has_packages(folder: Path) -> bool:
+    """Whether packages are installed into a folder of Python's path."""
+    return not _INSTALLED.isdisjoint(folder.parts) or any(folder.glob("*.dist-info"))
+
+
+def _lies_in(module: ModuleType | None, roots: Sequence[Path]) -> bool:
+    """Whether a module is the user's own: in one of these folders, and not of a package that is installed there."""
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    file = next((Path(os.path.realpath(place)) for place in places if place), None)
+    if file is None or str(getattr(module, "__name__", "")).partition(".")[0] == "steelyard":
+        return False
+    return any(root in file.parents and _INSTALLED.isdisjoint(file.relative_to(root).parts) for root in roots)
+
+
+def _is_declared(path: str, group: str, roots: Sequence[Path]) -> bool:
+    """Whether an installed package declares it; what lies in the user's folders is not installed, whatever it says."""
+    from importlib.metadata import entry_points  # costs a fifth of our start-up
+
+    dists = [own.dist for own in entry_points(group=group) if f"{own.module}:{own.attr}" == path]
+    return any(dist and Path(os.path.realpath(str(dist.locate_file("")))) not in roots for dist in dists)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from steelyard.base.own_code import import_object
+from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with, needed_options
 from steelyard.judges.own import check_name, own_judge
@@ -66,5 +66,8 @@ def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, fold
     if not isinstance(judge, str):
         return check_name(own_judge(judge, settings))
     if ":" in judge:
-        return check_name(own_judge(import_object(judge, "judge", folder), settings, judge))
+        thing = import_object(judge, "judge", folder)
+        if not callable(getattr(thing, "judge", None)):
+            check_own(judge, thing, "judge", "steelyard.judges", folder)
+        return check_name(own_judge(thing, settings, judge))
     return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}", are_options=True)))

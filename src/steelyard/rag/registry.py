@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from steelyard.base.errors import InputError
-from steelyard.base.own_code import import_object
+from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with
 from steelyard.rag.own_reranking import FunctionReranker, takes_texts
@@ -60,6 +60,7 @@ def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | N
     if ":" in kind:
         maker = import_object(kind, f"{role} stage", folder)
         if role == "rerank" and takes_texts(maker):
+            check_own(kind, maker, f"{role} stage", "steelyard.stages", folder)
             return FunctionReranker.of(maker, settings)
         _check_fit(role, kind, maker)
     else:

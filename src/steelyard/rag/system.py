@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
-from steelyard.base.own_code import import_object
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, SettingError, check_settings
 from steelyard.data.corpus import Chunks, Document
@@ -20,7 +19,7 @@ from steelyard.data.responses import Response
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import corpus_digest, digest, own_source
 from steelyard.rag.preparing import searched_documents
-from steelyard.rag.targets import Target, callable_target, http_target
+from steelyard.rag.targets import Target, callable_target, function_target, http_target, import_target
 from steelyard.rag.turns import n_at_once
 
 
@@ -116,10 +115,14 @@ class TargetSystem:
         address = {"target" if kind == "callable" else "url": value}
         with Origin(config.where, config.text).locating("target"):
             # Imported first of all, so that a module beside the configuration is the one.
-            function = None if settings.callable is None else import_object(settings.callable, "target", config.base)
+            function = None if settings.callable is None else import_target(settings.callable, config.base)
             try:
                 check_settings(maker, {**address, **settings.options})
-                target = maker(value, **settings.options)
+                target: Target = (
+                    http_target(str(value), **settings.options)
+                    if settings.callable is None
+                    else function_target(function, settings.callable, **settings.options)
+                )
             except SettingError as error:
                 raise error.inside(owner=f"target {kind}") from error
         source = "" if settings.callable is None else own_source(settings.callable, function)

@@ -7,11 +7,12 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError, describe_exception, quoted
-from steelyard.base.own_code import import_object
+from steelyard.base.own_code import check_own, import_object
 from steelyard.data.responses import Response
 from steelyard.io.retrieved_items import TEXT_KEYS
 from steelyard.rag.own_search import search_of
@@ -70,11 +71,27 @@ def callable_target(target: str | Callable[..., Any], *, texts: bool = False) ->
     >>> response.passages[0].chunk_id, response.passages[0].score, response.answer
     ('d1#2', 0.9, 'WHY')
     """
-    if isinstance(target, str) and ":" not in target:
-        raise InputError(f"target {target!r} names no object; expected module:object")
-    function = import_object(target, "target") if isinstance(target, str) else target
-    name = target if isinstance(target, str) else getattr(target, "__qualname__", type(target).__name__)
-    search = search_of(function, str(name))
+    if isinstance(target, str):
+        return function_target(import_target(target), target, texts=texts)
+    return function_target(target, str(getattr(target, "__qualname__", type(target).__name__)), texts=texts)
+
+
+def import_target(path: str, folder: Path | None = None) -> Any:
+    """The function or object behind "module:object", which is one of the user's own, or declared to be a target.
+
+    folder   of the configuration; None is the working folder
+    Raises   InputError.
+    """
+    if ":" not in path:
+        raise InputError(f"target {path!r} names no object; expected module:object")
+    function = import_object(path, "target", folder)
+    check_own(path, function, "target", "steelyard.targets", folder)
+    return function
+
+
+def function_target(function: Any, name: str, *, texts: bool = False) -> FunctionTarget:
+    """The same as `callable_target` of what is imported;   name   for messages"""
+    search = search_of(function, name)
     loop = BackgroundLoop("steelyard-target")  # Its own, so that clients of the function's own are kept.
 
     def ask(query: str, k: int, *, heard: list[float] | None = None) -> Response:

@@ -71,7 +71,6 @@ def pool_review(
         )  # fmt: skip
     else:
         asked, n_pool, n_before = questions_to_quote(questions, sources, target, **pool)
-        copy_questions(Path(str(questions)), target)
     gains = own_scale.gains if kind == "grades" else ()
     listed = [_listed(own, kind) for own in asked]
     review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
@@ -81,7 +80,10 @@ def pool_review(
         scale=[(gain, grades.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
     )  # fmt: skip
     items = ItemsFile(kind, "", review_id, adjudicate, seed, {INTO: target}, listed, gains, own_scale.name, unit)
-    return PooledReview(kind, asked, n_pool, n_before, *write_form(folder, form, items, words), target)
+    written = write_form(folder, form, items, words)
+    if kind == "quotes":
+        copy_questions(Path(str(questions)), target)
+    return PooledReview(kind, asked, n_pool, n_before, *written, target)
 
 
 def _listed(own: PooledItem, kind: PoolKind) -> ListedItem:

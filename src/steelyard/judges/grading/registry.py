@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from steelyard.base.own_code import import_object
+from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with
 from steelyard.judges.grading.grader import Grader
@@ -52,4 +52,9 @@ def make_grader(judge: object, settings: Mapping[str, Any]) -> Grader:
     if isinstance(judge, str) and ":" not in judge:
         grader: Grader = make_with(grader_class(judge), settings, f"judge {judge}", are_options=True)
         return grader
-    return own_grader(import_object(judge, "judge", None) if isinstance(judge, str) else judge, settings, judge)
+    if not isinstance(judge, str):
+        return own_grader(judge, settings, judge)
+    thing = import_object(judge, "judge")
+    if not callable(getattr(thing, "grade", None)):
+        check_own(judge, thing, "judge", "steelyard.judges")
+    return own_grader(thing, settings, judge)
