@@ -274,12 +274,13 @@ def test_where_the_number_is_written(tmp_path: Path) -> None:
         at_once(target={"url": url, "concurrency": "all"})
 
 
-def test_the_number_changes_no_fingerprint(tmp_path: Path) -> None:
+def test_the_number_and_limits_of_requests_change_no_fingerprint(tmp_path: Path) -> None:
     def fingerprint(**more: Any) -> Any:
         target = {"url": "http://127.0.0.1:9/search", **more}
         return TargetSystem.read(Config.of({"target": target}, base=tmp_path)).fingerprint
 
     assert fingerprint() == fingerprint(concurrency=4) != fingerprint(texts=True)
+    assert fingerprint() == fingerprint(reply_max_mb=99.0, request_max_s=900.0, timeout_s=5.0, attempts=1)
 
 
 # Processes that end before their time.

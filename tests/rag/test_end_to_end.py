@@ -268,16 +268,18 @@ def test_a_target_that_repeats_the_key_and_one_answer_that_is_too_great(
 
     server.script(SEARCH, change(repeat), Fault(body="[" + " " * 100_000), None)
     target = {"url": f"{server.url}{SEARCH}", "headers_env": {"Authorization": "STEELYARD_TEST_KEY"}}
-    config = Config.of(
-        {"target": {**target, "reply_max_mb": 0.1, **PATIENCE}, "questions": "questions.jsonl", "concurrency": 1},
-        base=folder,
-    )
-    made = ran(config)
+
+    def config(limit: float) -> Config:
+        limited = {**target, "reply_max_mb": limit, **PATIENCE}
+        return Config.of({"target": limited, "questions": "questions.jsonl", "concurrency": 1}, base=folder)
+
+    made = ran(config(0.1))
     first, second, third = lines(made)
     assert first["retrieved"][0]["text"].count("Bearer [key]") == first["answer"].count("Bearer [key]") == 1
     assert f"{server.url}{SEARCH} answered more than 0.1 MB" in second["error"]
     assert third["retrieved"]
     assert not [path for path in made.path.rglob("*") if path.is_file() and b"very" in path.read_bytes()]
+    assert "error" not in lines(ran(config(1.0)))[1]  # As the message says what to raise.
 
 
 def test_the_command_line_tells_of_failures_and_goes_on(folder: Path, server: Server) -> None:

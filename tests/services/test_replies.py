@@ -221,3 +221,7 @@ def test_a_text_in_an_encoding_of_its_own_is_shown() -> None:
     described = {"content-type": "text/html; charset=gbk"}
     assert HTTPReply(500, described, "秤".encode("gbk")).text == "秤"
     assert HTTPReply(500, {"content-type": "text/html; charset=klingon"}, "秤".encode()).text == "秤"
+
+
+def test_of_a_great_answer_that_is_no_json_a_message_looks_at_the_beginning() -> None:
+    assert len(HTTPReply(200, {}, b"x" * 1_000_000).text) == 64_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +21,10 @@ from steelyard.rag.fingerprint import corpus_digest, digest, own_source
 from steelyard.rag.preparing import searched_documents
 from steelyard.rag.targets import Target, callable_target, function_target, http_target, import_target
 from steelyard.rag.turns import n_at_once
+from steelyard.services.client import Patience
+
+_WITHOUT_RESULT = {"documents", "concurrency", *(field.name for field in fields(Patience))}
+"""Keys of a target that change no result; documents count by what they hold."""
 
 
 class Ask(Protocol):
@@ -149,7 +153,7 @@ class TargetSystem:
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the target and, where they are named, of its documents; "all" is the one of both, with k."""
         target = self._described.get("target", {})
-        named = {key: value for key, value in target.items() if key not in ("documents", "concurrency")}
+        named = {key: value for key, value in target.items() if key not in _WITHOUT_RESULT}
         identity = digest(named, self._source)
         if self.documents is None:
             return {"target": identity, "all": digest(identity, self.k)}

@@ -10,8 +10,8 @@ from email.message import Message
 from steelyard.services.failures import Unanswered
 
 _MB = 1_000_000
-_REFUSAL_BYTES = 64_000
-"""Of the body of an answer that is no success: enough for a message."""
+_BEGINNING = 64_000
+"""Bytes of an answer that are enough for a message."""
 _PACKED = {"gzip", "x-gzip", "deflate"}
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 ACCEPTED = "gzip, deflate"
@@ -41,13 +41,14 @@ class HTTPReply:
 
     @property
     def text(self) -> str:
-        """The content as messages show it."""
+        """The beginning of the content, as messages show it."""
+        beginning = self.content[:_BEGINNING]
         described = Message()
         described["content-type"] = self.headers.get("content-type", "")
         try:
-            return self.content.decode(described.get_content_charset("utf-8"), "replace")
+            return beginning.decode(described.get_content_charset("utf-8"), "replace")
         except LookupError:
-            return self.content.decode("utf-8", "replace")
+            return beginning.decode("utf-8", "replace")
 
 
 class ReplyReader:
@@ -60,7 +61,7 @@ class ReplyReader:
         self._status, self._max_mb = status, max_mb
         self._headers = {name.lower(): value for name, value in headers}
         self._is_refusal = not 200 <= status < 300
-        self._left = _REFUSAL_BYTES if self._is_refusal else round(max_mb * _MB)
+        self._left = _BEGINNING if self._is_refusal else round(max_mb * _MB)
         self._pieces: list[bytes] = []
         encoding = self._headers.get("content-encoding", "").strip().lower()
         if encoding not in {"", "identity", *_PACKED}:
