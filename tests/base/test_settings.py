@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import pytest
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, OutputError
 from steelyard.base.limits import Limits, Words, above, at_least, between, describe
 from steelyard.base.settings import (
     Origin,
@@ -20,6 +20,7 @@ from steelyard.base.settings import (
     shown,
     validate,
 )
+from steelyard.io.write import write_bytes
 
 TAKEN = [
     (float, 1, 1.0), (int, 1, 1), (tuple[str, ...], ["a"], ("a",)), (Path, "a/b", Path("a/b")),
@@ -113,6 +114,39 @@ def test_files_that_are_no_toml(tmp_path: Path) -> None:
         read_toml(tmp_path / "bad.toml")
     with pytest.raises(InputError, match=r"f: is not TOML \(.*, at its end\)"):
         parse_toml('a = "', "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('\nname = "x\\u0000y"', "f.toml, line 2: name: 'x\\x00y' holds the character NUL"),
+        ('[a]\n[a.b]\nc = [1, "\\U00000000"]', "f.toml, line 3: a.b.c[1]: "),
+        ('"k\\u0000" = 1', 'f.toml, line 1: "k\\u0000": '),
+        ("a = 1\nb = 9223372036854775808", "f.toml, line 2: b: 9223372036854775808 needs more than 64 bits"),
+        ("a = -9223372036854775809", "f.toml, line 1: a: "),
+    ],
+)
+def test_what_no_setting_can_be(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_toml(text, "f.toml")
+    assert message in str(caught.value)
+
+
+def test_the_largest_numbers_are_taken() -> None:
+    values, _ = parse_toml("a = 9223372036854775807\nb = -9223372036854775808\nc = 1e300\nd = true", "f.toml")
+    assert values == {"a": 2**63 - 1, "b": -(2**63), "c": 1e300, "d": True}
+
+
+def test_half_characters_are_quoted() -> None:
+    with pytest.raises(InputError, match=r"not a table with name, \\ud800"):
+        validate(Outer, {"name": "a", "\ud800": 1})
+
+
+def test_paths_with_nul_are_refused() -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        read_toml("a\0b")
+    with pytest.raises(OutputError, match="NUL"):
+        write_bytes("a\0b", b"")
 
 
 def function(*, size: Annotated[int, at_least(1)] = 3, weights: list[float] | None = None, path: Path = Path()) -> None:

@@ -58,6 +58,13 @@ def write_bench(folder: Path, *, finished: str | None = "2026-11-22T00:00:00+00:
     return path
 
 
+def test_a_bench_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = write_bench(tmp_path)
+    write_bench_manifest(path, {"name": "small", "kind": "\0", "base": "none", "finished": "2026-11-22T00:00:00+00:00"})
+    with pytest.raises(sy.InputError, match=r"of kind '\\x00'; expected rerank or load"):
+        Bench.read(path)
+
+
 def test_bench_is_read_after_its_inputs_have_gone(tmp_path: Path) -> None:
     path = write_bench(tmp_path)
     (tmp_path / "qrels.txt").unlink()

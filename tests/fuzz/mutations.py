@@ -20,10 +20,13 @@ ODD_VALUES: tuple[bytes, ...] = (
     b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xe6\x96", b"#", b"#1", b"~nosuchuser", b'"~nosuchuser"', b"/",
     b'"/dev/null"', b'"1-3000000000"', b"2026-01-01", b"12:30:00", b"'x'", b'"""', b"[[", b"]]", b"[" * 2_000,
     b'{"a":' * 500, b"\t", b"\r", b"\xe2\x80\xa8", b"\xc2\x85", b"%s", b"%(x)s", b"{0}", b"[bold]", b"\x1b[2J",
-    b'"' + b"x" * 20_000 + b'"', b"a b", b"@", b"ndcg@10", b"recall(min_gain=2)@5", b"any", b"doc", b"-" * 5_000,
+    b'"' + b"x" * 20_000 + b'"', b'"x\\u0000y"', b"\r",
+    b'"' + b" ".join(b"%d" % i for i in range(25_000)) + b'"',
+    b"a b", b"@", b"ndcg@10", b"recall(min_gain=2)@5", b"any", b"doc", b"-" * 5_000,
 )  # fmt: skip
 ODD_JSON: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, 1e300, 10**24, 10**400, float("nan"), float("-inf"), 2**53 + 1, "", " ", "\ud800", "\x00",
+    2**63, 10**4_000, "x\x00y", {"\x00": 1}, {"\ud800": 1},
     "q1", "~nosuchuser", "1-3000000000", "x" * 20_000, "\x1b[31m<b>\u202e\u2028|", "[1][99][c1][c1",
     "It is [1, 3-9] 九¹。" * 500,
     "```\n[1]\n```", "I do not know.", "[^1]: c1\n" * 300, [], {}, [[]], [None], {"": None}, {"id": []}, ["a", "a"],

@@ -335,6 +335,8 @@ BAD_CSV = [
     ("a word", "q,c,high", ("line 4", "'high' is not a finite number")),
     ("decimal comma", 'q,c,"1,5"', ("line 4", "'1,5' is not a finite number")),
     ("long line", "q,c,d,1", ("line 4", "4 fields, but the header names 3", "quotes")),
+    ("a long cell", f"q,{'x' * 200_000},high", ("line 4", "'high' is not a finite number")),
+    ("a long cell in a long line", f"q,{'x' * 200_000},1,1", ("line 4", "4 fields, but the header names 3")),
     ("not UTF-8", "q,d\udce9,1", ("line 4", "byte 0xe9 is not UTF-8", "iconv")),
 ]
 

@@ -39,7 +39,8 @@ class SettingError(InputError):
     """
 
     def __init__(self, message: str, *keys: Key) -> None:
-        super().__init__(message)
+        # pydantic hands on no half of a character, such as a key of JSON may hold.
+        super().__init__(message.encode(errors="backslashreplace").decode())
         self.keys = keys
 
     def inside(self, *keys: Key, owner: str = "") -> SettingError:
@@ -94,12 +95,12 @@ def read_text(path: str | Path) -> str:
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; check the path") from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.object[error.start]:#04x} at {error.start} is not UTF-8; save it as UTF-8"
         ) from None
+    except (FileNotFoundError, ValueError):  # No path holds the character NUL.
+        raise InputError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); expected a TOML file") from error
 
@@ -110,7 +111,7 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
     Raises   InputError with file and line.
     """
     try:
-        return tomllib.loads(text), Origin(name, text)
+        values, origin = tomllib.loads(text), Origin(name, text)
     except tomllib.TOMLDecodeError as error:
         message, position = str(error), _POSITION.search(str(error))
         line = f", line {position[1]}" if position and position[1] else ""
@@ -121,6 +122,21 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
     except ValueError:  # Python converts no more digits than that.
         digits = sys.get_int_max_str_digits()
         raise InputError(f"{name}: holds a whole number of more than {digits} digits; write it shorter") from None
+    with origin.locating():
+        _refuse_odd_values(values)
+    return values, origin
+
+
+def _refuse_odd_values(value: Any, *keys: Key) -> None:
+    """Raise   SettingError for what TOML can write, and no path, name or count can be."""
+    if isinstance(value, str) and "\0" in value:
+        raise SettingError(f"{dotted(keys)}: {quoted(value)} holds the character NUL; remove it", *keys)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise SettingError(f"{dotted(keys)}: {quoted(value)} needs more than 64 bits; write a smaller number", *keys)
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        _refuse_odd_values(key, *keys, key)
+        _refuse_odd_values(part, *keys, key)
 
 
 def validate(hint: Any, value: Any, *keys: Key) -> Any:

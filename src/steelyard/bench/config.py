@@ -15,7 +15,7 @@ from steelyard.base.toml_lines import Key
 from steelyard.bench.config_table import BenchSystemTable, BenchTable, LoadTable, SelfHostTable, ValueTable
 from steelyard.bench.load.arrival_log import ArrivalLog
 from steelyard.io.json_files import parse_json
-from steelyard.rag.config import as_stage, existing_path, resolve_path, stage_beside
+from steelyard.rag.config import as_stage, existing_path, path_in, stage_beside
 from steelyard.rag.config_values import Stage
 from steelyard.services.secrecy import without_secrets
 
@@ -232,7 +232,7 @@ def _config(
         seed=table.seed, systems=systems,
         prices=table.prices if isinstance(table.prices, Mapping) else located("prices", table.prices, base) or {},
         self_host=table.self_host, load=table.load if stored else _with_log(table.load, base), value=table.value,
-        folder=resolve_path(table.folder, base) or base / "benches" / name,
+        folder=path_in(base, table.folder or f"benches/{name}"),
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Table
 from steelyard.data.manifests import Manifests
 from steelyard.data.run_manifest import CONFIG
@@ -66,6 +66,10 @@ def find_bench_folder(path: str | Path) -> BenchFolder | None:
     manifest = read_bench_manifest(Path(path))
     if manifest is None:
         return None
+    if manifest["kind"] not in get_args(Kind):
+        raise InputError(
+            f"{path}: holds a bench of kind {quoted(manifest['kind'])}; expected {' or '.join(get_args(Kind))}"
+        )
     if not manifest.get("finished"):
         raise InputError(f"{path}: holds a bench that was interrupted; start it again, and it goes on from there")
     return BenchFolder(Path(path), manifest)

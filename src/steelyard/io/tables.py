@@ -17,6 +17,7 @@ from steelyard.io.panics import native_reader
 from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, has_bare_return
 
 _SLICE_ROWS = 1 << 18
+_LONGEST_CELL = (1 << 31) - 1
 
 
 @dataclass
@@ -207,13 +208,22 @@ def _check_header(source: Source, separator: str) -> None:
 
 def _lines(source: Source, separator: str, rows: Sequence[int]) -> list[int]:
     """The lines on which some rows of a file begin; rows are counted from 1 behind the header, blank lines left out."""
-    reader = csv.reader(io.StringIO(source.read().decode(errors="replace"), newline=""), delimiter=separator)
     starts, begin = list[int](), 1
-    for row in reader:
+    for line, row in _csv_rows(source.read().decode(errors="replace"), separator):
         if any(row):
             starts.append(begin)
-        begin = reader.line_num + 1
+        begin = line + 1
     return [starts[row] for row in rows]
+
+
+def _csv_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Every row of a table, with the line on which it ends; cells may have any length."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield from ((reader.line_num, row) for row in reader)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _ragged(source: Source, separator: str, error: Exception) -> InputError:
@@ -224,12 +234,12 @@ def _ragged(source: Source, separator: str, error: Exception) -> InputError:
     except UnicodeDecodeError as bad:
         line = data.count(b"\n", 0, bad.start) + 1
         return InputError(f"{source.name}, line {line}: byte {data[bad.start]:#04x} is not UTF-8; {NOT_UTF8}")
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    header = next(rows, [])
-    for row in rows:
+    rows = _csv_rows(text, separator)
+    _, header = next(rows, (0, []))
+    for line, row in rows:
         if len(row) > len(header):
             return InputError(
-                f"{source.name}, line {rows.line_num}: {len(row)} fields, but the header names {len(header)}; "
+                f"{source.name}, line {line}: {len(row)} fields, but the header names {len(header)}; "
                 'put quotes around a field that holds the separator ("a, b")'
             )
     problem = BARE_RETURN if has_bare_return(data) else f"cannot be read as a table ({exception_line(error)})"

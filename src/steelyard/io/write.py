@@ -59,6 +59,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     A link stays a link, to the new content; pipes and devices are written into.
     Raises   OutputError naming the path and the reason.
     """
+    if "\0" in str(path):
+        raise OutputError(f"{quoted(str(path))} holds the character NUL, which no path can; choose another place")
     target = Path(os.path.realpath(path))
     temporary = None
     try:

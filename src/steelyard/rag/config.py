@@ -236,7 +236,7 @@ def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: 
         weigh=Weigh(
             tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps, weigh.cluster
         ),
-        sweep=table.sweep, folder=resolve_path(table.folder, base) or base / "runs" / name,
+        sweep=table.sweep, folder=path_in(base, table.folder or f"runs/{name}"),
         cache=_cache(table.cache, base),
         values=values, base=base, where=origin.name, text=origin.text,
     )  # fmt: skip
@@ -268,13 +268,18 @@ def as_stage(stage: Any, role: str) -> Stage | None:
 
 
 def resolve_path(value: str | Path | None, base: Path) -> Path | None:
-    """A path that counts from a folder; None stays None.
+    """A path that counts from a folder, as `path_in` has it; None stays None."""
+    return None if value is None else path_in(base, value)
+
+
+def path_in(base: Path, value: str | Path) -> Path:
+    """A path that counts from a folder.
 
     Raises   SettingError for one that no file can have.
     """
-    if value is not None and "\0" in str(value):
+    if "\0" in str(value):
         raise SettingError(f"{quoted(str(value))} holds the character NUL, which no path can")
-    return None if value is None else base / os.path.expanduser(value)
+    return base / os.path.expanduser(value)
 
 
 def existing_path(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:

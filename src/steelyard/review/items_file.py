@@ -14,6 +14,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import inside
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.io.json_files import parse_json
+from steelyard.io.objects import finite
 from steelyard.io.source import source_of
 from steelyard.io.write import write_text
 from steelyard.judges.items import ItemTable, text_digest
@@ -123,10 +124,11 @@ class ItemsFile:
         folder, names = path.parent, content["files"].items()
         files = {name: folder / file for name, file in names}
         obeyed = {name: own for name, file in names if (own := inside(folder, file)) is not None}
+        scale = [finite(gain, f"{path}: a gain of `scale`") for gain in content["scale"]]
         listed = [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in content["items"]]
         return cls(
             content["kind"], content["table"], content["review_id"], content["adjudicating"], content["seed"], files,
-            listed, [float(gain) for gain in content["scale"]], content["scale_name"], content["unit"],
+            listed, scale, content["scale_name"], content["unit"],
             path, obeyed,
         )  # fmt: skip
 
