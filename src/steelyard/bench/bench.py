@@ -19,6 +19,7 @@ from steelyard.bench.costs import costs, request_costs
 from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.quality import quality
+from steelyard.bench.ramping import ramp
 from steelyard.bench.reference import Reference
 from steelyard.bench.returns import net_axis, returns
 from steelyard.bench.streaming import streaming
@@ -128,6 +129,11 @@ class Bench:
     def sustained(self) -> pl.DataFrame:
         """The highest rate that each system bears within the objective, of schema SUSTAINED."""
         return sustained(self.throughput)
+
+    @cached_property
+    def ramp(self) -> pl.DataFrame:
+        """Each stretch of a rate that rose, of schema RAMP; `ramp_ends` says where it was too high."""
+        return ramp(self.requests, self.config.load)
 
     @cached_property
     def scalability(self) -> pl.DataFrame:

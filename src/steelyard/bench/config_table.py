@@ -118,6 +118,7 @@ def _slo(table: Mapping[str, float]) -> Mapping[str, float]:
 Limit = Annotated[
     float, BeforeValidator(limit_seconds), Words('seconds above 0, or a text with a unit such as "500ms"')
 ]
+Rate = Annotated[float, above(0)]
 
 
 class LoadTable(BaseModel):
@@ -127,6 +128,7 @@ class LoadTable(BaseModel):
     arrivals: Annotated[Arrivals | PathText, Words('"poisson", "constant" or a log of times of arrival')] = "poisson"
     speeds: Annotated[list[Annotated[float, above(0)]], Words("a list of speeds of the log, such as [1, 2]")] = []
     rates: Annotated[list[Annotated[float, above(0)]], Words("a list of requests a second, such as [1, 2, 4, 8]")] = []
+    ramp: Annotated[list[Rate], Field(min_length=2, max_length=2), Words("two rates, such as [1, 50]")] | None = None
     concurrency: Annotated[list[Count], Words("a list of users at once, such as [1, 2, 4, 8]")] = []
     instances: Count = 1
     think_time: Annotated[float, at_least(0)] = 0.0
@@ -148,12 +150,17 @@ class LoadTable(BaseModel):
     @property
     def is_load(self) -> bool:
         """Whether it names any load."""
-        return bool(self.rates or self.concurrency or self.has_log or self.sweep)
+        return bool(self.rates or self.concurrency or self.has_log or self.sweep or self.ramp)
 
     @property
     def searches(self) -> bool:
         """Whether the sustained rate is searched; a log has the rate that it has."""
         return self.sustained and self.is_load and not self.has_log
+
+    @property
+    def highest_rate(self) -> float | None:
+        """The highest rate of those that are offered, or the middle of a ramp; None without any."""
+        return max(self.rates, default=sum(self.ramp) / 2 if self.ramp else None)
 
     @property
     def log_s(self) -> float | None:
@@ -165,7 +172,11 @@ class LoadTable(BaseModel):
         """Refuse speeds without a log, and with one what has a rate of its own."""
         if self.speeds and not self.has_log:
             raise SettingError("speeds are those of a log; name it: arrivals, --arrivals FILE", "speeds")
-        if self.rates and self.has_log:
+        if self.ramp is not None and not self.ramp[0] < self.ramp[1]:
+            raise SettingError(
+                f"a ramp from {self.ramp[0]:g} to {self.ramp[1]:g} does not rise; expected such as 1..50", "ramp"
+            )
+        if (self.rates or self.ramp) and self.has_log:
             raise SettingError(
                 f"arrivals = {quoted(str(self.arrivals))} is neither poisson nor constant, and a log has a rate of its "
                 "own: send it faster or slower with speeds (--speed 2), or remove rates",
@@ -177,7 +188,7 @@ class LoadTable(BaseModel):
     def _possible(self) -> Self:
         """Refuse load that no machine can put on, before anything is measured."""
         seconds = self.warm_up + self.duration
-        for rate in self.rates:
+        for rate in [*self.rates, *([sum(self.ramp) / 2] if self.ramp else [])]:
             if rate * self.duration < 1:
                 raise SettingError(
                     f"{rate:g} requests a second for {self.duration:g} s are less than one; raise rate or duration",

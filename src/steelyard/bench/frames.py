@@ -112,6 +112,31 @@ holds           whether the load is sustained within the objective, null for a c
                 interval has no upper end), "open" (an interval spans the limit)
 """
 
+RAMP = pl.Schema(
+    {
+        **_LABEL, "rate": pl.Float64, "low_rate": pl.Float64, "high_rate": pl.Float64, "n": pl.Int64,
+        "error_rate": pl.Float64, "p50": pl.Float64, **_with_interval("p95"), "p99": pl.Float64, "verdict": pl.String,
+    }
+)  # fmt: skip
+"""A row for each stretch of a rate that rose, in milliseconds from the intended start.
+
+rate       in the middle of the stretch, which began at low_rate and ended at high_rate
+verdict    "held": every percentile of the objective, as it was measured, is within its limit, and errors are few;
+           "missed"; or "few": so few requests that none may be late
+"""
+
+RAMP_ENDS = pl.Schema(
+    {
+        **_LABEL, "first": pl.Float64, "last": pl.Float64, "held": pl.Float64, "missed_low": pl.Float64,
+        "missed_high": pl.Float64,
+    }
+)  # fmt: skip
+"""A row for each system and depth whose rate rose from `first` to `last`, once.
+
+held       the end of the last stretch that was held, before any that was missed; null where none was
+missed_low, missed_high   of the first stretch that was missed; null where none was
+"""
+
 SUSTAINED = pl.Schema({**_LABEL, "rate": pl.Float64, "failing_rate": pl.Float64, "reason": pl.String})
 """The highest rate that held, the lowest above it that did not (null where none was tried), and why not."""
 

@@ -18,12 +18,15 @@ from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.open_loop import offer
 from steelyard.bench.loaded_systems import LoadedSystem
+from steelyard.bench.ramping import middle_rate
 from steelyard.bench.request_scores import load_name
 from steelyard.bench.sustaining import MOST_PROBES, probe_seconds
 from steelyard.bench.throughput import Objective
 from steelyard.rag.fingerprint import digest
 
-_NOT_MEASURED = {"sweep", "arrivals", "speeds", "rates", "concurrency", "slo", "max_error", "sustained", "depth"}
+_NOT_MEASURED = {
+    "arrivals", "concurrency", "depth", "max_error", "ramp", "rates", "slo", "speeds", "sustained", "sweep",
+}  # fmt: skip
 """Keys of [load] that change no level."""
 _MOST_SWEPT = 256
 """Users at once that a sweep ends with."""
@@ -35,18 +38,20 @@ LEAST_GROWTH = 1.2
 
 @dataclass(frozen=True)
 class Level:
-    """One level of load on one system: a rate in an open loop, or a number of users in a closed one.
+    """One level of load on one system: a rate in an open loop, the last rate of a ramp, or users in a closed loop.
 
     duration_s   in which requests are counted
+    first        rate of a ramp
     speed        of the log that requests come by; None where a rate is offered
     probe        how often the search for the sustained rate had offered this rate before; None where it is configured
     """
 
     system: str
     depth: int | None
-    loop: Literal["open", "closed"]
+    loop: Literal["open", "closed", "ramp"]
     amount: float
     duration_s: float
+    first: float | None = None
     speed: float | None = None
     probe: int | None = None
 
@@ -56,19 +61,22 @@ class Level:
         kind = "probe" if self.probe is not None else self.loop if self.speed is None else "log"
         amount = self.amount if self.speed is None else self.speed
         again = [self.probe] if self.probe else []
-        return block_name(kind, system_label(self.system, self.depth), f"{amount:g}", *again)
+        first = [] if self.first is None else [f"{self.first:g}"]
+        return block_name(kind, system_label(self.system, self.depth), *first, f"{amount:g}", *again)
 
     @property
     def load(self) -> str:
         """The load as scores name it."""
-        return load_name(self.amount, None) if self.loop == "open" else load_name(None, int(self.amount))
+        if self.loop == "closed":
+            return load_name(None, int(self.amount))
+        return load_name(self.amount, None) if self.first is None else f"{self.first:g}..{self.amount:g}/s"
 
     def digest(self, system: LoadedSystem, config: BenchConfig) -> str:
         """What is measured; where it differs, it is another level."""
         table, log = config.load or LoadTable(), config.arrival_log
         load = table.model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
         load["arrivals"] = table.arrivals if log is None else [log.digest, self.speed]
-        at_once = system.workers if self.loop == "open" else system.users_at_once
+        at_once = system.users_at_once if self.loop == "closed" else system.workers
         return digest(
             system.digest, at_once, list(system.queries.items()), load, self.load, config.timeout, config.seed
         )
@@ -76,12 +84,15 @@ class Level:
     def measure(self, system: LoadedSystem, config: BenchConfig) -> pl.DataFrame:
         """Put this load on the system; its requests, of schema REQUESTS."""
         load = config.load or LoadTable()
-        if self.loop == "open":
+        if self.loop != "closed":
             system.prepare(system.workers or 1)
             schedule = self._schedule(config)
             requests = offer(
                 system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout
             )  # fmt: skip
+            if self.first is not None:
+                rate = middle_rate(self.duration_s, self.first, self.amount)
+                requests = requests.with_columns(loop=pl.lit("ramp"), rate=rate)
         else:
             system.prepare(int(self.amount))
             requests = occupy(
@@ -100,6 +111,10 @@ class Level:
         if log is not None and self.speed is not None:
             return log.schedule(self.speed, rng, duration_s=self.duration_s, warm_up_s=load.warm_up)
         arrivals = cast("Arrivals", load.arrivals)
+        if self.first is not None:
+            return Schedule.ramp(
+                self.first, self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up
+            )  # fmt: skip
         return Schedule.at_rate(self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up)
 
 
@@ -117,6 +132,8 @@ def plan_levels(config: BenchConfig, systems: Iterable[LoadedSystem]) -> list[Le
                 for speed in sorted(set(load.speeds or [1.0]))
             ]
         levels += [Level(system.name, system.depth, loop, amount, load.duration) for loop, amount in loads]
+        if load.ramp is not None:
+            levels.append(Level(system.name, system.depth, "ramp", load.ramp[1], load.duration, first=load.ramp[0]))
     return levels
 
 
@@ -145,7 +162,9 @@ def search_seconds(load: LoadTable, lowest: float | None = None) -> float:
     """
     if load.has_log or not load.sustained:
         return 0.0
-    slowest = probe_seconds(lowest or min(load.rates, default=1.0), Objective.of(load), least_s=load.duration)
+    slowest = probe_seconds(
+        lowest or min([*load.rates, *(load.ramp or [])], default=1.0), Objective.of(load), least_s=load.duration
+    )
     return MOST_PROBES * (slowest + load.warm_up)
 
 

@@ -59,7 +59,7 @@ def load_test(
     system: str | Path | Mapping[str, Any] | BenchConfig,
     *,
     queries: str | Path | None = None,
-    rate: float | Sequence[float] | None = None,
+    rate: float | Sequence[float] | str | None = None,
     users: int | Sequence[int] | None = None,
     duration: float | str | None = None,
     slo: str | Mapping[str, float | str] | None = None,
@@ -89,7 +89,8 @@ def load_test(
                a BenchConfig; of a configuration, whole systems and rerankers
     queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own, and without
                any those of the bundled example
-    rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take
+    rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take;
+               "1..50" is a rate that rises evenly over the duration
     users      at once, in a closed loop: each waits for the answer.  Its percentiles are not those of an open loop
     duration   of each level, seconds or a text such as "60s", after `warm_up` of the same load, which does not count
     slo        the objective: "p95=500ms", several with commas, or {"p95": 0.5} in seconds
@@ -119,8 +120,11 @@ def load_test(
     }  # fmt: skip
     if is_log or any(amounts is not None for amounts in (rate, users, speed)):
         # What is named here is all the load there is.
-        load |= {"rates": _several(rate), "concurrency": _several(users), "speeds": _several(speed),
-                 "sustained": bool(sustained)}  # fmt: skip
+        ramp = _ramp(rate) if isinstance(rate, str) else None
+        load |= {
+            "rates": [] if ramp else _several(rate), "ramp": ramp, "concurrency": _several(users),
+            "speeds": _several(speed), "sustained": bool(sustained),
+        }  # fmt: skip
     elif sustained is not None:
         load["sustained"] = sustained
     depths = None if depth is None and body is None else [depth or _DEPTH]
@@ -131,6 +135,18 @@ def load_test(
     }  # fmt: skip
     options = _named({"concurrency": concurrency, "body": _body(body), "headers_env": headers_env})
     return _run(_config(system, options).with_values(_named(changes)), overwrite, progress or no_progress)
+
+
+def _ramp(rate: str) -> list[float]:
+    """Both ends of a rate that rises.
+
+    Raises   InputError for a text that names none.
+    """
+    try:
+        first, last = map(float, rate.split(".."))
+    except ValueError:
+        raise InputError(f"rate {rate!r} is no ramp; expected two rates such as 1..50") from None
+    return [first, last]
 
 
 def _several(amounts: Any) -> list[Any]:
@@ -374,9 +390,9 @@ class _Loads:
             return self.requests(system, plan_probe(system, rate, self.load, part))
 
         guess = likely_rate(levels, objective)
-        first = guess or max(self.load.rates, default=None)
-        if first is None:  # One user was answered nothing.
-            return
+        first = guess or self.load.highest_rate
+        if first is None:
+            return  # One user was answered nothing.
         sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)
 
 
@@ -396,7 +412,8 @@ def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:
     """Which rates this machine could not offer: where one in a hundred requests was sent late by more than a tenth of
     the smallest limit of the objective, percentiles are of this machine as much as of the system."""
     limit_ms = 100 * min(load.slo.values())
-    delays = requests.filter(loop="open").group_by("system", "depth", "rate", maintain_order=True).agg(
+    scheduled = requests.filter(pl.col("loop").is_in(["open", "ramp"]))
+    delays = scheduled.group_by("system", "depth", "rate", maintain_order=True).agg(
         ms=DISPATCH_MS.quantile(0.99, "higher")
     )  # fmt: skip
     late = delays.filter(pl.col("ms") > limit_ms).sort("ms", descending=True, maintain_order=True)

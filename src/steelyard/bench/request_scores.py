@@ -36,6 +36,7 @@ def request_scores(requests: pl.DataFrame) -> Scores:
     load = pl.struct("rate", "users").map_elements(
         lambda level: load_name(level["rate"], level["users"]), return_dtype=pl.String
     )
+    load = pl.concat_str(pl.when(pl.col("loop") == "ramp").then(pl.lit("ramp ")).otherwise(pl.lit("")), load)
     system = pl.struct("system", "depth").map_elements(
         lambda label: system_label(label["system"], label["depth"]), return_dtype=pl.String
     )
@@ -43,7 +44,7 @@ def request_scores(requests: pl.DataFrame) -> Scores:
     ordered = configured.sort("loop", "rate", "users", descending=[True, False, False], maintain_order=True)
     labelled = ordered.with_columns(_load=load).with_columns(system=pl.concat_str(system, pl.lit(" "), "_load"))
     # Open loops of one rate send the same requests at the same times, whatever the system, so that these are pairs.
-    series = pl.when(pl.col("loop") == "open").then(pl.col("_load")).otherwise(pl.col("system"))
+    series = pl.when(pl.col("loop") != "closed").then(pl.col("_load")).otherwise(pl.col("system"))
     # Times are differences of a clock's: whole seconds may have lost a billionth.
     second = pl.col("intended_s").round(6).floor().cast(pl.Int64).cast(pl.String)
     labelled = labelled.with_columns(

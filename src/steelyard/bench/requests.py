@@ -6,9 +6,10 @@ from typing import Literal, get_args
 
 import polars as pl
 
-Loop = Literal["sequential", "open", "closed"]
-"""How requests were sent: one after the other; at times that were laid down before the first of them; or by so many
-users, each of whom waits for the answer.  Their percentiles are of different things and are never put together."""
+Loop = Literal["sequential", "open", "closed", "ramp"]
+"""How requests were sent: one after the other; at times that were laid down before the first of them; by so many
+users, each of whom waits for the answer; or at times of a rate that rises.  Their percentiles are of different things
+and are never put together."""
 Outcome = Literal["ok", "timeout", "error"]
 Counted = Literal["server", "tokenizer", "estimate"]
 """Who counted tokens: the server, by its account; the model's own tokenizer; or nobody, so that they are estimated by
@@ -30,7 +31,7 @@ system, depth   what was asked: a name of the configuration, and the candidates 
                 whole system
 loop            one of LOOPS
 repetition      from 1
-rate            requests a second that were offered, in an open loop; else null
+rate            requests a second that were offered, in an open loop; in the middle of its stretch of a ramp; else null
 users           users at once, in a closed loop; else null
 number          of the request in its block, from 0
 intended_s      seconds since the block began at which it was to be sent: in an open loop by the schedule, else sent_s

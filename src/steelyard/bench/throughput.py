@@ -81,7 +81,7 @@ def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
     upper end of its interval (of `time_percentiles`, which tables show), and requests do not pile up.  A closed loop
     holds nothing: its users wait until they are served.
     """
-    loads = requests.filter(pl.col("loop") != "sequential").select(*_LEVEL, "repetition", *_TIMES)
+    loads = requests.filter(pl.col("loop").is_in(["open", "closed"])).select(*_LEVEL, "repetition", *_TIMES)
     rows = []
     for key, level in loads.group_by(_LEVEL, maintain_order=True):
         measured = _open(level, objective) if level["loop"][0] == "open" else _closed(level, objective)

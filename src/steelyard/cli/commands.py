@@ -454,8 +454,8 @@ COMMANDS = {
             argument("--depth", type=int, help="So many of them in a request (20)."),
             argument(
                 "--rate", type=options.rates,
-                help="Requests a second, whatever the answers take: 20, or several levels: 5,10,20. Where no load is "
-                "named, a sweep finds the rate that is sustained.",
+                help="Requests a second, whatever the answers take: 20; several levels: 5,10,20; or a ramp: 1..50. "
+                "Where no load is named, a sweep finds the rate that is sustained.",
             ),
             argument("--users", type=options.counts, help="Instead or besides: users who wait for answers: 1,2,4,8."),
             argument("--duration", help="Of each level: 60 (seconds), 90s or 5m (10s)."),

@@ -21,12 +21,14 @@ def names(text: str) -> list[str]:
     return text.split(",")
 
 
-def rates(text: str) -> list[float]:
-    """The numbers that an option such as --rate lists.
+def rates(text: str) -> list[float] | str:
+    """The numbers that an option such as --rate lists; a ramp as it is.
 
-    >>> rates("5,12.5")
-    [5.0, 12.5]
+    >>> rates("5,12.5"), rates("1..50")
+    ([5.0, 12.5], '1..50')
     """
+    if ".." in text:
+        return text
     return [float(part) for part in text.split(",")]
 
 

@@ -56,6 +56,15 @@ def test_constant_gaps_are_equal() -> None:
     assert np.allclose(arrival_times(3, 1, "constant", rng()), [0, 1 / 3, 2 / 3])
 
 
+@pytest.mark.parametrize("arrivals", ["poisson", "constant"])
+def test_a_ramp_sends_more_and_more(arrivals: Arrivals) -> None:
+    times = Schedule.ramp(10, 110, 50, arrivals, rng(), warm_up_s=4).times
+    counts = np.histogram(times, [-4, 0, 10, 20, 30, 40, 50])[0]
+    assert counts == pytest.approx([40, 200, 400, 600, 800, 1000], abs=3 * 1000**0.5 if arrivals == "poisson" else 1)
+    assert (np.diff(times) >= 0).all()
+    assert times[-1] < 50
+
+
 @pytest.mark.parametrize(
     ("rate", "duration_s"), [(0, 1), (-1, 1), (float("inf"), 1), (float("nan"), 1), (1, 0), (1e6, 1e6)]
 )

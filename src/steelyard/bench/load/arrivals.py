@@ -31,6 +31,26 @@ class Schedule:
         """One rate throughout, as `arrival_times` lays it down; the warm-up comes before `duration_s`."""
         return cls(arrival_times(rate, warm_up_s + duration_s, arrivals, rng) - warm_up_s, rate)
 
+    @classmethod
+    def ramp(
+        cls, first: float, last: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator, *,
+        warm_up_s: float = 0.0,
+    ) -> Schedule:  # fmt: skip
+        """A rate that rises evenly from `first` to `last`; the warm-up before is at `first`.
+
+        Requests of rate 1 are laid over the number that is expected by each time, which a line of rates makes a
+        parabola of: that is an inhomogeneous Poisson process, or for "constant" one request for each whole number.
+
+        >>> schedule = Schedule.ramp(1, 3, 4, "constant", np.random.default_rng(0))
+        >>> schedule.times.round(2).tolist(), schedule.rate
+        ([0.0, 0.83, 1.46, 2.0, 2.47, 2.9, 3.29, 3.66], 2.0)
+        """
+        mean, slope = (first + last) / 2, (last - first) / duration_s
+        expected = arrival_times(1.0, mean * duration_s, arrivals, rng)
+        times = 2 * expected / (first + np.sqrt(first**2 + 2 * slope * expected))
+        before = arrival_times(first, warm_up_s, arrivals, rng) - warm_up_s if warm_up_s else np.empty(0)
+        return cls(np.concatenate([before, times]), mean)
+
 
 def arrival_times(rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator) -> Floats:
     """(n,) seconds from the start, ascending, all below duration_s.

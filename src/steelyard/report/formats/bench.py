@@ -24,7 +24,7 @@ from steelyard.report.wrapping import wrapped
 FORMAT = 1
 """Of the JSON; it rises where a key is renamed or goes."""
 
-AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained",
+AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained", "ramp",
         "scalability", "costs", "returns", "choice")  # fmt: skip
 """The frames of a bench, in the order of its report."""
 

@@ -13,6 +13,7 @@ from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, retur
 from steelyard.report.sheets.bench_latency import (
     latency_sheet,
     load_sheet,
+    ramp_sheet,
     scalability_sheet,
     stages_sheet,
     streaming_sheet,
@@ -47,6 +48,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
         "load": [
             sustained_sheet(in_order(bench.sustained, config), objective, words),
             load_sheet(latency, throughput, words), users_sheet(latency, throughput, words),
+            ramp_sheet(in_order(bench.ramp, config), words),
             scalability_sheet(in_order(bench.scalability, config), words),
         ],
         "costs": [costs_sheet(in_order(bench.costs, config), words)],

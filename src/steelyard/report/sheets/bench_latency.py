@@ -167,6 +167,20 @@ def sustained_sheet(sustained: pl.DataFrame, objective: str, words: Words) -> Sh
     return Sheet(heads(names, words), cells, notes=[words("bench.load.sustained", objective=objective)])
 
 
+def ramp_sheet(stretches: pl.DataFrame, words: Words) -> Sheet | None:
+    """What users waited while the rate rose; None where none did."""
+    if stretches.is_empty():
+        return None
+    cells = [
+        [row_name(row), f"{amount(row['low_rate'])}–{amount(row['high_rate'])}", f"{row['n']:,}",
+         percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
+         time_ends(row, "p95", words), milliseconds(row["p99"]), words(f"bench.ramp.{row['verdict']}")]
+        for row in rows_of(stretches)
+    ]  # fmt: skip
+    names = ("system", "offered", "requests", "errors", "p50", "p95", "interval", "p99", "objective")
+    return Sheet(heads(names, words), cells, notes=[words("bench.ramp.note")], n_labels=2)
+
+
 def scalability_sheet(scalability: pl.DataFrame, words: Words) -> Sheet | None:
     """How rates grow with users at once, by the Universal Scalability Law."""
     if scalability.is_empty():

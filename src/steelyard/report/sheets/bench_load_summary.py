@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.bench.bench import Bench
+from steelyard.bench.ramping import ramp_ends
 from steelyard.bench.throughput import UNDECIDED
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_care import care
@@ -19,7 +20,7 @@ from steelyard.report.sheets.bench_cells import (
     rows_of,
     time_ends,
 )
-from steelyard.report.sheets.bench_latency import joined_levels, streaming_sheet
+from steelyard.report.sheets.bench_latency import joined_levels, ramp_sheet, streaming_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.visible import single_line
@@ -28,10 +29,11 @@ from steelyard.report.words import Words
 
 def load_summary_section(bench: Bench, words: Words) -> Section:
     """What `bench load` prints, and the report of its bench begins with."""
-    sheet = _sheet(bench, words)
-    sheet.notes += care(bench, words)
+    levels = None if bench.throughput.is_empty() else _sheet(bench, words)
     streamed = streaming_sheet(in_order(bench.streaming, bench.config), words)
-    sheets = [sheet] if streamed is None else [streamed, sheet]  # What is next stands below the last one.
+    rising = ramp_sheet(in_order(bench.ramp, bench.config), words)
+    sheets = [sheet for sheet in (streamed, rising, levels) if sheet is not None]
+    sheets[-1].notes += care(bench, words)
     return Section("summary", load_headline(bench, words), list(map(Paragraph, _lines(bench, words))), sheets)
 
 
@@ -39,6 +41,8 @@ def load_headline(bench: Bench, words: Words) -> str:
     """The rate that is held, and the lowest above it that is not; of several systems the rate of each."""
     rows = rows_of(in_order(bench.sustained, bench.config))
     objective = objective_text(bench.config, words)
+    if not rows and not bench.ramp.is_empty():
+        return " ".join(_ramp_lines(bench, words))
     if not rows:
         return words("bench.headline.users", name=bench.config.name)
     if len(rows) > 1:
@@ -68,9 +72,21 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     """What the times of each kind of load are."""
     if bench.config.load is not None and bench.config.load.sweep:
         yield from _sweep_lines(bench, words)
+    if not bench.sustained.is_empty():
+        yield from _ramp_lines(bench, words)
     for loop in ("open", "closed"):
         if not of_loop(bench.throughput, loop).is_empty():
             yield words(f"bench.load.{loop}")
+
+
+def _ramp_lines(bench: Bench, words: Words) -> Iterator[str]:
+    """Up to which rate each system kept the objective while the rate rose, and from where on it did not."""
+    objective = objective_text(bench.config, words)
+    for row in rows_of(ramp_ends(in_order(bench.ramp, bench.config))):
+        held = "unknown" if row["held"] is None else "held"
+        kind = held if row["missed_low"] is None else f"missed_{held}"
+        rates = {name: amount(row[name]) for name in ("first", "last", "held", "missed_low", "missed_high")}
+        yield words(f"bench.ramp.{kind}_line", system=single_line(row_name(row)), objective=objective, **rates)
 
 
 def _sweep_lines(bench: Bench, words: Words) -> Iterator[str]:
