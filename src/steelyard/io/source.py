@@ -19,6 +19,10 @@ from typing import IO, Any, TypeVar, cast
 from steelyard.base.errors import InputError
 
 BLOCK_BYTES = 8 << 20
+LINE_BYTES = 64 << 20
+"""Bytes that a line may have, so that a few megabytes of an archive cannot fill the memory."""
+HELD_BYTES = 1 << 30
+"""Bytes that are held at once of what is not read in pieces: a document in an archive, a pipe, standard input."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _START_BYTES = 1 << 16
@@ -91,10 +95,10 @@ class Source:
     def _start(self) -> bytes:
         """The first bytes as they lie there; of standard input and a pipe, which can be read once, all."""
         if self.is_stdin:
-            return sys.stdin.buffer.read()
+            return self._all_of(sys.stdin.buffer)
         try:
             with self.path.open("rb") as raw:
-                return raw.read(-1 if self._once else _START_BYTES)
+                return self._all_of(raw) if self._once else raw.read(_START_BYTES)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be read ({error.strerror or error})") from error
 
@@ -142,9 +146,24 @@ class Source:
         return self._open_raw()
 
     def read(self) -> bytes:
-        """All decompressed bytes, without a byte order mark."""
+        """All decompressed bytes, without a byte order mark.
+
+        Raises   InputError where an archive unpacks to more than HELD_BYTES.
+        """
         with self.open() as stream:
-            return self._guard(stream.read).removeprefix(_BOM)
+            return (self._guard(stream.read) if self.is_file else self._all_of(stream)).removeprefix(_BOM)
+
+    def _all_of(self, stream: IO[bytes]) -> bytes:
+        """The rest of a stream whose size nothing says."""
+        held = io.BytesIO()
+        while piece := self._guard(lambda: stream.read(BLOCK_BYTES)):
+            held.write(piece)
+            if held.tell() > HELD_BYTES:
+                raise InputError(
+                    f"{self.name}: holds more than {HELD_BYTES:,} bytes, which are not held at once; unpack it into a "
+                    "file, or use TREC or JSONL, which are read in pieces"
+                )
+        return held.getvalue()
 
     @cached_property
     def head(self) -> bytes:
@@ -169,7 +188,10 @@ class Source:
             raise
 
     def blocks(self) -> Generator[bytes]:
-        """The content in pieces of about BLOCK_BYTES that end at line ends, without a byte order mark."""
+        """The content in pieces of about BLOCK_BYTES that end at line ends, without a byte order mark.
+
+        Raises   InputError for a line of more than LINE_BYTES.
+        """
         return self._sought_blocks() if self.is_file else self._streamed_blocks()
 
     def _sought_blocks(self) -> Generator[bytes]:
@@ -178,7 +200,8 @@ class Source:
             start = len(_BOM) if raw.read(len(_BOM)) == _BOM else 0
             while True:
                 raw.seek(start + BLOCK_BYTES - 1)
-                raw.readline()
+                if len(raw.readline(LINE_BYTES)) == LINE_BYTES:
+                    raise self.too_long()
                 end = raw.tell()
                 raw.seek(start)
                 content = raw.read(end - start)
@@ -197,8 +220,16 @@ class Source:
                     rest = piece[end:]
                 else:
                     rest += piece
+                if len(rest) > LINE_BYTES:
+                    raise self.too_long()
             if rest:
                 yield rest
+
+    def too_long(self) -> InputError:
+        """The error for a line that is longer than LINE_BYTES."""
+        return InputError(
+            f"{self.name}: has a line of more than {LINE_BYTES:,} bytes; is it damaged, or without line ends?"
+        )
 
     def digest(self) -> str:
         """SHA-256 of the file as it lies there."""

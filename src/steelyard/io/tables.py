@@ -14,7 +14,7 @@ from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
 from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
 from steelyard.io.panics import native_reader
-from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, has_bare_return
+from steelyard.io.source import BARE_RETURN, LINE_BYTES, NOT_UTF8, Source, has_bare_return
 
 _SLICE_ROWS = 1 << 18
 _LONGEST_CELL = (1 << 31) - 1
@@ -179,17 +179,42 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
 
     def pieces() -> Iterator[pl.DataFrame]:
         _check_header(source, separator)
-        where: object = source.path if source.is_file else io.BytesIO(source.read())
         try:
-            lazy = pl.scan_csv(where, separator=separator, infer_schema=False, glob=False)  # type: ignore[arg-type]
-            for piece in lazy.collect_batches(maintain_order=True):
-                yield piece.filter(~pl.all_horizontal(pl.all().is_null()))
+            for part in [source.path] if source.is_file else _whole_tables(source):
+                lazy = pl.scan_csv(part, separator=separator, infer_schema=False, glob=False)
+                for piece in lazy.collect_batches(maintain_order=True):
+                    yield piece.filter(~pl.all_horizontal(pl.all().is_null()))
         except pl.exceptions.NoDataError:
             raise InputError(f"{source.name}: is empty; expected a header and one row a document") from None
         except pl.exceptions.PolarsError as error:
             raise _ragged(source, separator, error) from None
 
     return Table(source.name, source.name, kind, pieces, lines=lambda rows: _lines(source, separator, rows))
+
+
+def _whole_tables(source: Source) -> Iterator[io.BytesIO]:
+    """An archive or a pipe as tables of a few megabytes, each with the header, none of which ends within quotes.
+
+    Raises   InputError for a row of more than LINE_BYTES.
+    """
+    header = rest = b""
+    for block in source.blocks():
+        rest += block
+        if rest.count(b'"') % 2 == 0:
+            yield io.BytesIO(header + rest)
+            header, rest = header or _first_row(rest), b""
+        elif len(rest) > LINE_BYTES:
+            raise source.too_long()
+    if rest or not header:
+        yield io.BytesIO(header + rest)
+
+
+def _first_row(content: bytes) -> bytes:
+    """All up to the end of the first row that is not blank."""
+    end = 0
+    while end < len(content) and (not content[:end].strip() or content.count(b'"', 0, end) % 2):
+        end = (content.find(b"\n", end) + 1) or len(content)
+    return content[:end].removesuffix(b"\n") + b"\n"
 
 
 def _check_header(source: Source, separator: str) -> None:
