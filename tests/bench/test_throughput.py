@@ -34,8 +34,8 @@ def test_worked_by_hand() -> None:
     row = level(EVEN, delay, Objective({"p50": 0.5}))
     assert row["n"] == 200
     assert row["duration_s"] == pytest.approx(19.9)
-    assert (row["offered"], row["achieved"]) == pytest.approx((10, 10), rel=1e-3)
-    assert row["goodput"] == pytest.approx(9)
+    assert (row["offered"], row["achieved"]) == pytest.approx((10, 10), rel=0.01)
+    assert row["goodput"] == pytest.approx(9, rel=0.01)
     assert row["in_flight"] == pytest.approx(2.4, rel=0.02)
     assert row["little_gap"] is None
     assert (row["error_rate"], row["holds"], row["reason"]) == (0, True, None)
@@ -74,7 +74,7 @@ def test_a_constant_at_its_limit_is_within_it() -> None:
     """5.1 + .5 - 5.1 is not .5 to the last digit."""
     assert ((EVEN + 0.5) - EVEN > 0.5).any()
     assert level(EVEN, 0.5)["holds"]
-    assert level(EVEN, 0.5)["goodput"] == pytest.approx(10)
+    assert level(EVEN, 0.5)["goodput"] == pytest.approx(10, rel=0.01)
     assert level(EVEN, 0.5001)["reason"] == "latency"
 
 
@@ -98,6 +98,18 @@ def test_an_overloaded_queue_answers_at_its_capacity() -> None:
     assert row["reason"] == "achieved"
 
 
+def test_answers_are_those_that_were_counted() -> None:
+    """Of 30 a second, a server of 20 answers few in time, and the others when nobody waits any longer."""
+    block = Queue(service="constant").offer(30.0, 60, np.random.default_rng(0), timeout_s=1.0)
+    row, until = only(throughput(block, OBJECTIVE)), block["intended_s"].max()
+    answered = block.filter(
+        pl.col("outcome") == "ok", (pl.col("end_s") > 0.1 * until) & (pl.col("end_s") <= 0.9 * until)
+    )
+    assert row["achieved"] == pytest.approx(len(answered) / (0.8 * until))
+    assert row["achieved"] < 1
+    assert row["reason"] == "errors"
+
+
 def test_what_this_machine_sends_late_is_no_fault_of_the_system() -> None:
     late = requests(EVEN, EVEN + 1.1, rate=10.0).with_columns(sent_s=pl.col("intended_s") + 1)
     assert only(throughput(late, OBJECTIVE))["reason"] == "generator"
@@ -109,7 +121,7 @@ def test_a_timeout_is_an_error_and_infinitely_slow() -> None:
     delay = np.where(np.arange(200) % 10 == 0, 5.0, 0.1)
     row = level(EVEN, delay, Objective(max_error=0.5), timeout_s=0.3)
     assert row["error_rate"] == pytest.approx(0.1)
-    assert (row["goodput"], row["reason"]) == (pytest.approx(9), "achieved")
+    assert (row["goodput"], row["reason"]) == (pytest.approx(9, rel=0.01), "achieved")
 
 
 def test_closed_loops_obey_littles_law_and_hold_nothing() -> None:
@@ -178,7 +190,7 @@ def test_nothing_but_sequential_requests_is_no_load() -> None:
 def test_one_request_and_requests_at_one_moment_are_too_few() -> None:
     for came in (np.zeros(1), np.ones(1), np.zeros(5)):
         row = level(came, 0.1)
-        assert (row["offered"], row["achieved"], row["reason"]) == (None, None, "few")
+        assert (row["offered"], row["reason"]) == (None, "few")
 
 
 def levels_of(*rows: tuple[float, bool, str | None]) -> pl.DataFrame:

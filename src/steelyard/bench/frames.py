@@ -101,8 +101,9 @@ THROUGHPUT = pl.Schema(
 )  # fmt: skip
 """A row for each level of load.
 
-offered, achieved   requests a second, and answers; in an open loop, offered × share answered / (1 + growth), where
-                growth is by how many seconds a second latency grows;   goodput   answers within the objective's limit
+offered         requests a second that were sent;   achieved, goodput   answers a second, and those within the
+                objective's limit, as they were counted between 10% and 90% of the level: what ended in a timeout or an
+                error is none, nor is what the server answers after nobody waits any longer
 in_flight       mean number of requests under way;   little_gap   how far rate × (mean time + think time) is from the
                 number of users in a closed loop, as a share; null for an open one, where any times agree
 backlog_slope   by how many a second the requests under way grow, with its p (one-sided); null for a closed loop

@@ -215,7 +215,6 @@ def _open(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
     n = sum(len(block.came) for block in blocks)
     duration = sum(float(np.ptp(block.came)) for block in blocks)
     offered = _ratio(n - len(blocks), duration)
-    useful = sum(int(block.within(objective.limit_s).sum()) for block in blocks) / n
     slope, p = _trend(blocks)
     flow = _Flow.of(blocks, objective.limit_s)
     reason = _weakness(level, objective)
@@ -223,8 +222,8 @@ def _open(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
     if reason not in (None, *UNDECIDED) and not _weakness(level.with_columns(intended_s="sent_s"), objective):
         reason = "generator"
     return {
-        "duration_s": duration, "n": n, "offered": offered, "achieved": offered * _achieved(blocks),
-        "goodput": offered * useful, "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
+        "duration_s": duration, "n": n, "offered": offered, "achieved": _ratio(flow.answered, flow.length),
+        "goodput": _ratio(flow.useful, flow.length), "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
         "backlog_slope": slope, "backlog_p": p,
         "holds": reason is None, "reason": reason,
     }  # fmt: skip
@@ -276,7 +275,10 @@ def limits_of(level: pl.DataFrame, objective: Objective) -> Iterator[tuple[str, 
 
 
 def _achieved(blocks: list[_Block]) -> float:
-    """The share of the offered rate that is answered."""
+    """The share of what comes that answers keep up with, as far as growing latency foretells it.
+
+    Counted answers are of a window that begins and ends amid requests: of few requests, they are never so near to it.
+    """
     lengths = [len(block.came) for block in blocks]
     shares = [float(block.ok.mean()) / (1 + block.growth) for block in blocks]
     return float(np.average(shares, weights=lengths))
