@@ -34,6 +34,16 @@ def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None
     assert Bench.read(tmp_path / "bench").requests["rate"].unique().drop_nulls().sort().to_list() == [50, 100]
 
 
+def test_a_missed_objective_is_an_exit_status(tmp_path: Path, queries: Path) -> None:
+    """Every second request fails: no rate that is named holds, and no test is needed to say so."""
+    with sleepy_server(SleepySettings(service_s=0.002, fail_every=2)) as server:
+        done = steelyard("bench", "load", server.url, "--queries", queries, "--rate", "100", "--duration", "1",
+                         "--warm-up", "0", "-o", tmp_path / "bench")  # fmt: skip
+    assert (done.returncode, b"too many errors" in done.stdout) == (1, True)
+    gated = steelyard("gate", tmp_path / "bench")
+    assert (gated.returncode, b"too many requests had no answer" in gated.stdout) == (1, True)
+
+
 def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object, **options: object) -> None:
         raise BenchInterrupted(1, 4)

@@ -97,6 +97,7 @@ THROUGHPUT = pl.Schema(
         **_AT, "duration_s": pl.Float64, "n": pl.Int64, "offered": pl.Float64, "achieved": pl.Float64,
         "goodput": pl.Float64, "error_rate": pl.Float64, "in_flight": pl.Float64, "little_gap": pl.Float64,
         "backlog_slope": pl.Float64, "backlog_p": pl.Float64, "holds": pl.Boolean, "reason": pl.String,
+        "percentile": pl.String, "limit_ms": pl.Float64, **_with_interval("latency_ms"),
     }
 )  # fmt: skip
 """A row for each level of load.
@@ -111,6 +112,8 @@ holds           whether the load is sustained within the objective, null for a c
                 first: "errors", "achieved" (less than 98%), "backlog", "latency" (a percentile is above its limit by
                 its whole interval), "generator" (it would hold, if this machine had sent requests in time), "few" (an
                 interval has no upper end), "open" (an interval spans the limit)
+percentile      of the objective that decides: which is missed, else left open, else comes nearest to its limit;
+latency_ms      that percentile with its 95% interval, beside limit_ms; null for a closed loop
 """
 
 RAMP = pl.Schema(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -41,13 +42,15 @@ from steelyard.bench.loaded_systems import LoadedSystem, loaded_reranker, whole_
 from steelyard.bench.request_scores import load_name, request_scores
 from steelyard.bench.requests import DISPATCH_MS, REQUESTS
 from steelyard.bench.sustaining import is_too_slow, likely_rate, sustained_rate
-from steelyard.bench.throughput import Objective, throughput
+from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.io.json_files import parse_json
 from steelyard.services.addresses import host_of
 
+_JUDGED = ("n", "reason", "percentile", "limit_ms", "latency_ms", "latency_ms_low", "latency_ms_high")
+_RATES = ("rate", "failing_rate", "reason")
 _OTHER_FILES = 500
 """That a system may have open itself."""
 _NAMED = 3
@@ -221,7 +224,8 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
             writer.begin()
             names = measure_load(writer, config, systems, progress)
             requests = read_requests(config.folder, names)
-            writer.finish(request_scores(requests), notes=[*load_notes(config), *late_notes(requests, load)])
+            notes = [*load_notes(config), *late_notes(requests, load)]
+            writer.finish(request_scores(requests), notes=notes, levels=judged_levels(requests, load))
     return Bench.read(config.folder)
 
 
@@ -394,6 +398,32 @@ class _Loads:
         if first is None:
             return  # One user was answered nothing.
         sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)
+
+
+def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dict[str, Any]]]:
+    """What a gate judges: rates that were offered, and of each system the one that is sustained.
+
+    Rates are asked for where they are named and none is searched; else one that holds is.
+    """
+    rows = throughput(requests, Objective.of(load))
+    configured = requests.filter(pl.col("repetition") == 1, loop="open").select("system", "depth", "rate").unique()
+    levels = [
+        {
+            "system": system_label(row["system"], row["depth"]), "load": load_name(row["rate"], None),
+            "is_asked": not load.searches and (row["system"], row["depth"], row["rate"]) in configured.rows(),
+            **{name: _finite(row[name]) for name in _JUDGED},
+        }
+        for row in rows.filter(loop="open").to_dicts()
+    ]  # fmt: skip
+    rates = [
+        {"system": system_label(row["system"], row["depth"]), **{name: row[name] for name in _RATES}}
+        for row in sustained(rows).to_dicts()
+    ]
+    return {"levels": levels, "sustained": rates}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def load_notes(config: BenchConfig) -> list[Note]:

@@ -217,15 +217,17 @@ def _open(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
     offered = _ratio(n - len(blocks), duration)
     slope, p = _trend(blocks)
     flow = _Flow.of(blocks, objective.limit_s)
-    reason = _weakness(level, objective)
+    reason, (name, interval, _) = _weakness(level, objective), _deciding(level, objective)
     # As if each request had been due when it was sent.
     if reason not in (None, *UNDECIDED) and not _weakness(level.with_columns(intended_s="sent_s"), objective):
         reason = "generator"
     return {
         "duration_s": duration, "n": n, "offered": offered, "achieved": _ratio(flow.answered, flow.length),
-        "goodput": _ratio(flow.useful, flow.length), "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
+        "goodput": _ratio(flow.useful, flow.length), "error_rate": _error_rate(blocks),
+        "in_flight": _ratio(flow.spent, flow.length),
         "backlog_slope": slope, "backlog_p": p,
-        "holds": reason is None, "reason": reason,
+        "holds": reason is None, "reason": reason, "percentile": name, "limit_ms": _MS_PER_S * objective.slo[name],
+        "latency_ms": interval.value, "latency_ms_low": interval.low, "latency_ms_high": interval.high,
     }  # fmt: skip
 
 
@@ -258,6 +260,15 @@ def _weakness(level: pl.DataFrame, objective: Objective) -> str | None:
     if _trend(blocks)[1] < _ALPHA:
         return "backlog"
     return next((reason for reason in ("latency", *UNDECIDED) if reason in verdicts), None)
+
+
+def _deciding(level: pl.DataFrame, objective: Objective) -> tuple[str, PercentileInterval, str | None]:
+    """The limit that is missed, else left open, else come nearest to."""
+    order = (None, *reversed(UNDECIDED), "latency")
+    return max(
+        limits_of(level, objective),
+        key=lambda limit: (order.index(limit[2]), limit[1].value / objective.slo[limit[0]]),
+    )
 
 
 def limits_of(level: pl.DataFrame, objective: Objective) -> Iterator[tuple[str, PercentileInterval, str | None]]:

@@ -16,7 +16,15 @@ from steelyard.base.notes import Note
 from steelyard.bench.blocks import has_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.pricing import stored_prices
-from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, Kind, read_bench_manifest, write_bench_manifest
+from steelyard.data.bench_folder import (
+    BLOCKS,
+    CEILINGS,
+    LEVELS,
+    SCORES,
+    Kind,
+    read_bench_manifest,
+    write_bench_manifest,
+)
 from steelyard.data.manifests import MANIFEST, visible_entries, write_json
 from steelyard.data.run_lock import Holder
 from steelyard.data.run_manifest import CONFIG
@@ -127,17 +135,21 @@ class BenchWriter:
         return there
 
     def finish(
-        self, scores: Scores, ceilings: Scores | None = None, notes: Sequence[Note] = (), recommended: str | None = None
-    ) -> None:
+        self, scores: Scores, ceilings: Scores | None = None, notes: Sequence[Note] = (),
+        recommended: str | None = None, levels: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         """Write what is computed, and mark the bench as finished.
 
         notes    more of them;   recommended   what scores call the system that is to be taken
+        levels   of load, as gates read them
         Raises   OutputError where it cannot be written.
         """
         self._notes += notes
         write_text(self.path / SCORES, as_json(scores))
         if ceilings is not None:
             write_text(self.path / CEILINGS, as_json(ceilings))
+        if levels is not None:
+            write_json(self.path / LEVELS, levels)
         # A clock that was put back in between must not make a bench end before it began.
         finished = {"recommended": recommended, "finished": max(timestamp(), self._started)}
         write_bench_manifest(self.path, self._manifest() | finished)

@@ -14,7 +14,7 @@ from steelyard.data.manifests import Manifests
 from steelyard.data.run_manifest import CONFIG
 
 MARK = "steelyard_bench"
-BLOCKS, SCORES, CEILINGS = "blocks", "scores.json", "ceilings.json"
+BLOCKS, SCORES, CEILINGS, LEVELS = "blocks", "scores.json", "ceilings.json", "levels.json"
 Kind = Literal["rerank", "load"]
 _SHAPE = Table(
     {"name": str, "kind": str},
@@ -51,6 +51,11 @@ class BenchFolder:
     def scores(self) -> Path:
         """The JSON of its scores: quality, latency, tokens and cost of each question."""
         return self.path / SCORES
+
+    @property
+    def levels(self) -> Path:
+        """The JSON of what each level of load came to, of a load test."""
+        return self.path / LEVELS
 
     @property
     def config(self) -> Path:

@@ -19,8 +19,8 @@ from steelyard.experiment.scores_json import read_scores
 from steelyard.experiment.verdict_choice import VerdictChoice
 from steelyard.measures import Measure
 
-Origin = Literal["scores", "run", "bench"]
-"""What scores were read from: their own file, a run folder that is weighed now, or a bench of rerankers."""
+Origin = Literal["scores", "run", "bench", "load"]
+"""What scores were read from: their own file, a run folder that is weighed now, a bench of rerankers, a load test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class StoredScores:
     latency_ms   system -> run -> milliseconds of each question, of a run folder; scores have a column, if at all
     base         of a bench, the system that all others are held against: the candidates as they are; else None
     recommended  of a bench, the system that is to be taken, by its choice; else None
-    origin       what the path is of; a load test counts as scores, as it has no configuration of measures
+    origin       what the path is of
     """
 
     scores: Scores
@@ -79,7 +79,7 @@ def open_scores(
         return StoredScores(read_scores(path))
     return StoredScores(
         read_scores(bench.scores), base=bench.manifest.get("base"), recommended=bench.manifest.get("recommended"),
-        origin="bench" if bench.kind == "rerank" else "scores",
+        origin="bench" if bench.kind == "rerank" else "load",
     )  # fmt: skip
 
 

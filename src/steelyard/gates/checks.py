@@ -11,11 +11,12 @@ import polars as pl
 from steelyard.measures.registry import Direction
 
 Outcome = Literal["pass", "fail", "insufficient"]
-CheckKind = Literal["level", "baseline", "relative", "share", "judge", "people", "self_test"]
+CheckKind = Literal["level", "baseline", "relative", "share", "judge", "people", "self_test", "load", "sustained"]
 CheckReason = Literal[
     "reached", "missed", "spans", "out_of_reach", "beyond_candidates", "few_questions", "no_interval", "not_measured",
     "no_gold", "not_worse", "worse", "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels",
-    "undefined", "no_second_rater", "few_trials",
+    "undefined", "no_second_rater", "few_trials", "held", "errors", "overloaded", "backlog", "slow", "late",
+    "limit_spanned", "no_upper_end",
 ]  # fmt: skip
 
 SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
@@ -24,6 +25,7 @@ SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
 _OF_REASON: dict[CheckReason, Outcome] = {
     "reached": "pass", "not_worse": "pass", "identical": "pass", "within": "pass",
     "missed": "fail", "worse": "fail", "exceeded": "fail",
+    "held": "pass", "errors": "fail", "overloaded": "fail", "backlog": "fail", "slow": "fail",
 }  # fmt: skip
 """Any other reason is one of too few data."""
 
@@ -67,6 +69,8 @@ class Check:
                 judge     how well a judge agrees with people, against a level
                 people    kappa of a judge with people, less that of people with each other, against -limit
                 self_test   the share of trials in which a judge went wrong, against the most that is allowed
+                load      a rate that was offered, by the percentile of the objective that decides, in milliseconds
+                sustained   the highest rate that holds the objective, up to the lowest that does not
     reason      reached, missed: the whole interval lies on that side of the level, or of the least gain
                 spans: it lies on both;   few_questions: there are fewer than asked for
                 out_of_reach: no ranking reaches the level on these questions
@@ -77,6 +81,9 @@ class Check:
                 identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
                 within, exceeded: what is allowed
+                held: a load, within the objective;   errors, overloaded, backlog, slow: a load that is not, by
+                failures, answers that fall behind, requests that pile up, or a percentile beyond its limit
+                late: this machine did not send in time;   limit_spanned, no_upper_end: an interval that decides nothing
                 few_labels: there are fewer than asked for;   undefined: all labels of people are equal
                 no_second_rater: one person decided alone;   few_trials: the interval of a self-test spans its limit
     value, low, high   the value and its interval: of 95% for levels and relative changes; the one-sided limits

@@ -17,6 +17,7 @@ from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.settings import check_arguments
+from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.clusters import Clustering
 from steelyard.data.run_folder import find_run_folder
 from steelyard.experiment import defaults
@@ -28,10 +29,12 @@ from steelyard.gates.against import baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check
+from steelyard.gates.loads import SUSTAINED_RATE, Loads
 from steelyard.gates.profiles import Profile
 from steelyard.gates.shares import share_checks
 from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
 from steelyard.judges.calibration import Calibration
+from steelyard.measures.spec import measure_or_column
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
@@ -204,12 +207,19 @@ def gate(
     recommended: str | None = None
     origin: Origin = "scores"
     if isinstance(scores, str | Path):
+        path = scores
         stored = open_scores(
             scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
             verdicts=verdicts, judge=judge, labels=labels,
         )  # fmt: skip
         scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
         recommended, origin = stored.recommended if stored.recommended != stored.base else None, stored.origin
+        if origin == "load" and baseline is None:
+            by_load = _gate_of_loads(
+                path, scores, profile, level=level, system=system, min_questions=min_questions, alpha=alpha,
+                numbers=numbers, max_failed=max_failed,
+            )  # fmt: skip
+            return replace(by_load, checks=(*by_load.checks, *(trust.checks if trust else ())))
         if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
             baseline = stored.base
     elif verdicts is not None or judge is not None or labels is not None:
@@ -258,6 +268,45 @@ def gate(
             pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
         ),
         notes=notes | (dict(trust.notes) if trust else {}), origin=origin, n_others=n_others,
+    )  # fmt: skip
+
+
+def _gate_of_loads(
+    path: str | Path, scores: Scores, profile: Profile | None, *, level: str | None, system: str | None,
+    min_questions: int, alpha: float, **options: Any,
+) -> Gate:  # fmt: skip
+    """The gate of a load test: by its own objective, or by what a profile asks of times and rates.
+
+    Raises   InputError where no rate was offered, and for a profile that asks for neither.
+    """
+    wanted, columns, folder = _level(profile, level), {measure.name for measure in scores.measures}, Path(path)
+    bench = find_bench_folder(folder)
+    assert bench is not None
+    by_rate = profile.standards.get(SUSTAINED_RATE) if profile is not None else None
+    checks = list[Check]()
+    if profile is None or (by_rate is not None and wanted in by_rate.levels):
+        checks = Loads.read(bench).checks(system, by_rate, wanted)
+    standards = {} if profile is None else {
+        name: standard for name, standard in profile.standards.items()
+        if standard.handed_in and (name in (options["numbers"] or {}) or measure_or_column(name).name in columns)
+    }  # fmt: skip
+    if profile is None and not checks:
+        raise InputError(f"{path}: no rate was offered, and users who wait hold none; put load on it with --rate")
+    if profile is not None and not checks and not standards:
+        raise InputError(
+            f"{path}: is a load test, which has times and rates, and profile {profile.name} asks for none; leave the "
+            f"profile out, to judge by the objective of the test, or name one with latency_ms:p95 or {SUSTAINED_RATE}"
+        )
+    by_times: tuple[Check, ...] = ()
+    if profile is not None and standards:
+        times = replace(profile, standards=standards, relative=None, recommend=())
+        by_times = gate(
+            scores, times, level=level, system=system if system in scores.systems else None,
+            min_questions=min_questions, alpha=alpha, **options,
+        ).checks  # fmt: skip
+    return Gate(
+        profile=profile, level=wanted, baselines={}, margin=None, min_questions=min_questions, alpha=alpha,
+        checks=(*by_times, *checks), signature=scores.signature, recipe=scores.recipe, origin="load",
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.judges.labels import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.sheets.amounts import bounds
 from steelyard.report.sheets.clusters import cluster_notes
 from steelyard.report.sheets.notes import notes_of_systems
 from steelyard.report.sheets.rating import interval_text, text_in, value_text
@@ -264,13 +265,15 @@ def check_name(check: Check, words: Words) -> str:
 def wanted_text(check: Check, words: Words) -> str:
     """What a check asks for: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
     higher = check.better == "higher"
-    if check.kind == "people":
-        return words("gate.wanted.bound", sign=">", limit=f"−{_limit(check)}")
-    if check.kind == "level":
+    if check.kind == "people" or (check.kind == "sustained" and check.level is None):
+        return words("gate.wanted.bound", sign=">", limit=f"{'−' * (check.kind == 'people')}{_limit(check)}")
+    if check.kind in ("level", "sustained"):
         sign = "≥" if higher else "≤"
         return words("gate.wanted.level", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
     if check.kind == "baseline":
         return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'−' if higher else '+'}{_limit(check)}")
+    if check.kind == "load":
+        return words("gate.wanted.load", limit=_limit(check), percentile=(check.level or "").upper())
     down = "−" if check.kind == "relative" and not higher else ""
     return words("gate.wanted.bound", sign="≥" if higher else "≤", limit=f"{down}{_limit(check)}")
 
@@ -290,7 +293,7 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
         reason += "_needed" if check.needed is not None else ""
     elif check.needed is not None:
         reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
-    elif reason == "spans" and (math.isinf(check.low) or math.isinf(check.high)):
+    elif reason == "spans" and check.kind != "sustained" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
     if check.n_labels and f"{key}_labels" in words:
@@ -327,6 +330,8 @@ def check_value(check: Check, gate: Gate) -> str:
         return "–"
     if check.kind in ("share", "self_test"):
         return _share(check.value)
+    if check.kind in ("load", "sustained"):
+        return value_text(check.value, handed_in=True)
     if check.kind == "relative":
         return percent(check.value, 1, sign=True)
     return (
@@ -342,6 +347,8 @@ def check_interval(check: Check, gate: Gate, words: Words) -> str:
         return "–"
     if check.kind in ("level", "judge"):
         return interval_text(check.low, check.high, check.n, _is_handed_in(check, gate))
+    if check.kind in ("load", "sustained"):
+        return bounds(check.low, check.high, unknown=words("bench.few"))
     if check.kind == "self_test":
         return words("gate.interval_of_shares", low=_share(check.low), high=_share(check.high))
     if check.kind == "relative":
