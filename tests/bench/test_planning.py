@@ -10,6 +10,7 @@ from steelyard.bench.load.served import Request, Served
 from steelyard.bench.planning import PLAN, plan_bench, plan_work
 from steelyard.bench.preparing import prepare_bench
 from steelyard.bench.running import bench_rerankers
+from steelyard.bench.sustaining import MOST_PROBES
 from steelyard.services.spending import Usage
 from tests.bench.test_running import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
 
@@ -35,8 +36,8 @@ def test_every_request_is_counted(tmp_path: Path) -> None:
     }  # fmt: skip
     assert rows["api", 6, "closed"]["requests"] is None
     assert rows["api", 6, "closed"]["seconds"] == 10.0
-    # 16 probes at most, each of four times 72 requests at the lowest rate, and 2 s to warm up.
-    assert rows["api", 6, "search"]["seconds"] == 16 * (288 / 1 + 2)
+    # So many probes at most, each of four times 72 requests at the lowest rate, and 2 s to warm up.
+    assert rows["api", 6, "search"]["seconds"] == MOST_PROBES * (288 / 1 + 2)
     assert rows["api", 6, "search"]["requests"] is None
 
 
