@@ -375,7 +375,8 @@ def test_a_sweep_of_a_system_that_fails_ends_with_one_user(test_of: Callable[...
         ({"rate": 1, "slo": {"p95": -1}}, "slo"),
         ({"rate": 1, "duration": "soon"}, "duration"),
         ({"rate": 1, "arrivals": "bursts"}, "bursts' is neither poisson nor constant"),
-        ({"arrivals": "bursts"}, r"arrivals: there is no /.*bursts"),
+        ({"arrivals": "bursts"}, r"arrivals: there is no /.*bursts.* poisson, constant, or a log"),
+        ({"arrivals": "log.csv", "sustained": True}, "a log has the rate that it has"),
         ({"rate": 1, "speed": 2}, "speeds are those of a log"),
     ],
 )

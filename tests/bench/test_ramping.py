@@ -19,6 +19,7 @@ from steelyard.bench.load_testing import load_test
 from steelyard.bench.ramping import middle_rate, ramp, ramp_ends
 from steelyard.bench.requests import REQUESTS
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
+from steelyard.report.sheets.bench_cells import load_text
 from steelyard.report.words import read_words
 
 LOAD = LoadTable(ramp=[10, 110], duration=50, slo={"p95": 0.5})
@@ -53,7 +54,7 @@ def test_stretches_are_named_by_their_rates() -> None:
     ],
 )
 def test_the_first_stretch_that_misses_the_objective_is_said(ms: list[float], ends: tuple[Any, ...]) -> None:
-    row = ramp_ends(ramp(risen(ms), LOAD)).row(0, named=True)
+    row = ramp_ends(ramp(risen(ms), LOAD), LOAD).row(0, named=True)
     assert (row["first"], row["last"]) == (10, 110)
     assert (row["held"], row["missed_low"], row["missed_high"]) == ends
 
@@ -63,7 +64,8 @@ def test_errors_miss_the_objective_and_few_requests_say_nothing() -> None:
     failed = requests.with_columns(outcome=pl.when(pl.col("rate") == 35).then(pl.lit("error")).otherwise("outcome"))
     assert ramp(failed, LOAD).filter(verdict="missed")["rate"].to_list() == [35]
     assert set(ramp(risen([100.0] * 10, n=19), LOAD)["verdict"]) == {"few"}
-    assert ramp_ends(ramp(risen([100.0] * 10, n=19), LOAD))["held"].to_list() == [None]
+    only_late = risen([100.0] * 10, n=19).filter(pl.col("rate") > 60)
+    assert ramp_ends(ramp(only_late, LOAD), LOAD).row(0)[2:] == (10, 110, None, None, None)
 
 
 def test_a_server_is_offered_a_ramp(tmp_path: Path) -> None:
@@ -91,6 +93,10 @@ def test_a_server_is_offered_a_ramp(tmp_path: Path) -> None:
 def shown(bench: Bench, lang: str) -> str:
     words = read_words(lang)
     assert words("bench.ramp.note") in bench_terminal(bench, words)
+    assert [load_text(row, read_words("en")) for row in bench.latency.head(2).to_dicts()] == [
+        "about 30/s",
+        "about 50/s",
+    ]
     return bench_summary(bench, words)
 
 

@@ -248,7 +248,9 @@ def _with_log(load: LoadTable | None, base: Path) -> LoadTable | None:
     try:
         return load.model_copy(update={"arrivals": existing_path("arrivals", load.arrivals, base)})
     except SettingError as error:
-        raise error.inside("load") from None
+        raise SettingError(
+            f"{error}; arrivals are poisson, constant, or a log of requests", "load", "arrivals"
+        ) from None
 
 
 def _system(name: str, table: BenchSystemTable, base: Path, *, stored: bool) -> BenchSystem:

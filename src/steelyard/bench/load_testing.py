@@ -117,6 +117,8 @@ def load_test(
     """
     check_arguments(load_test, concurrency=concurrency, headers_env=headers_env, depth=depth)
     is_log = arrivals is not None and arrivals not in get_args(Arrivals)
+    if is_log and sustained:
+        raise InputError("a log has the rate that it has; leave --sustained out, or --arrivals")
     load: dict[str, Any] = {
         "duration": duration, "slo": slo, "warm_up": warm_up, "think_time": think_time,
         "arrivals": str(Path(arrivals).absolute()) if arrivals is not None and is_log else arrivals,

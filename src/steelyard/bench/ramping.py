@@ -65,14 +65,14 @@ def _verdict(stretch: pl.DataFrame, objective: Objective, error_rate: float) -> 
     return "missed" if late or error_rate > objective.max_error else "held"
 
 
-def ramp_ends(stretches: pl.DataFrame) -> pl.DataFrame:
+def ramp_ends(stretches: pl.DataFrame, load: LoadTable | None) -> pl.DataFrame:
     """Where a rate that rose was too high, of schema RAMP_ENDS: a row for each system and depth of schema RAMP."""
-    rows = []
+    rows, first_and_last = [], [] if load is None or load.ramp is None else load.ramp
     for key, own in stretches.group_by(_LABEL, maintain_order=True):
         ordered = own.sort("rate")
         missed = ordered.filter(verdict="missed").head(1)
         before = ordered if missed.is_empty() else ordered.filter(pl.col("rate") < missed["rate"].item())
         held = before.filter(verdict="held")["high_rate"].max()
         ends = missed.select("low_rate", "high_rate").row(0) if missed.height else (None, None)
-        rows.append([*key, ordered["low_rate"].min(), ordered["high_rate"].max(), held, *ends])
+        rows.append([*key, *first_and_last, held, *ends])
     return pl.DataFrame(rows, schema=RAMP_ENDS, orient="row")

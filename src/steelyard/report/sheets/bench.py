@@ -42,12 +42,12 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
         "changes": [None if diagnostics.is_empty() else changes_sheet(diagnostics, words)],
         "latency": [
             latency_sheet(latency, words), stages_sheet(in_order(bench.stages, config), words),
-            streaming_sheet(in_order(bench.streaming, config), words),
             tokens_sheet(in_order(bench.token_fit, config), words),
         ],
         "load": [
             sustained_sheet(in_order(bench.sustained, config), objective, words),
             load_sheet(latency, throughput, words), users_sheet(latency, throughput, words),
+            streaming_sheet(in_order(bench.streaming, config), words),
             ramp_sheet(in_order(bench.ramp, config), words),
             scalability_sheet(in_order(bench.scalability, config), words),
         ],

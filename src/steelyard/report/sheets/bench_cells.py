@@ -92,8 +92,8 @@ def without_empty(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple
 
 def load_text(row: Row, words: Words) -> str:
     """The load of a row: "20/s", "4 users", or one request at a time."""
-    if row["loop"] == "open":
-        return words("bench.load.rate", rate=amount(row["rate"]))
+    if row["loop"] in ("open", "ramp"):
+        return words(f"bench.load.{'rate' if row['loop'] == 'open' else 'rising'}", rate=amount(row["rate"]))
     return words("bench.load.users", n=row["users"]) if row["loop"] == "closed" else words("bench.load.one")
 
 

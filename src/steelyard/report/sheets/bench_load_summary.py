@@ -75,14 +75,14 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
     if not bench.sustained.is_empty():
         yield from _ramp_lines(bench, words)
     for loop in ("open", "closed"):
-        if not of_loop(bench.throughput, loop).is_empty():
+        if not of_loop(bench.throughput, loop).is_empty() or (loop == "open" and not bench.ramp.is_empty()):
             yield words(f"bench.load.{loop}")
 
 
 def _ramp_lines(bench: Bench, words: Words) -> Iterator[str]:
     """Up to which rate each system kept the objective while the rate rose, and from where on it did not."""
     objective = objective_text(bench.config, words)
-    for row in rows_of(ramp_ends(in_order(bench.ramp, bench.config))):
+    for row in rows_of(ramp_ends(in_order(bench.ramp, bench.config), bench.config.load)):
         held = "unknown" if row["held"] is None else "held"
         kind = held if row["missed_low"] is None else f"missed_{held}"
         rates = {name: amount(row[name]) for name in ("first", "last", "held", "missed_low", "missed_high")}
