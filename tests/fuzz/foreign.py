@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import shutil
 import sys
@@ -33,7 +34,8 @@ _watched: list[str] = []
 def _listen(event: str, arguments: tuple[Any, ...]) -> None:
     if _watched and event in ("open", "sqlite3.connect", "os.listdir", "os.scandir"):
         with contextlib.suppress(Exception):
-            _opened.extend(str(arguments[0]) for root in _watched if root in str(arguments[0]))
+            path = os.path.realpath(arguments[0])
+            _opened.extend(path for root in _watched if f"{path}/".startswith(f"{root}/"))
 
 
 sys.addaudithook(_listen)
@@ -43,7 +45,7 @@ sys.addaudithook(_listen)
 def watched(folder: Path) -> Iterator[list[str]]:
     """What of a folder is opened by Python meanwhile, or listed."""
     _opened.clear()
-    _watched.append(str(folder))
+    _watched.append(os.path.realpath(folder))
     try:
         yield _opened
     finally:
@@ -107,7 +109,8 @@ def fuzz_paths(folder: Path, commands: list[tuple[str, ...]], *, n_cases: int, s
     with contextlib.chdir(folder):
         for number in range(n_cases):
             words = rng.choice(commands)
-            place = _lead_out(_read_by(words, foreign), home, rng)
+            named = [folder / word for word in words if word.startswith("foreign/")]
+            place = _lead_out(_read_by(words, foreign), named, home, rng)
             label = f"case {number} of seed {seed}: steelyard {' '.join(words)} with {place}"
             with watched(home) as opened:
                 printed = run_case(list(words), label, counts)
@@ -125,13 +128,16 @@ def _read_by(words: tuple[str, ...], foreign: Path) -> Path:
     return foreign.parent / (named if named.is_dir() or named.parts[-2:] == ("foreign", named.name) else named.parent)
 
 
-def _lead_out(given: Path, home: Path, rng: random.Random) -> str:
-    """Let something in a file or folder lead out of it; says what."""
+def _lead_out(given: Path, named: list[Path], home: Path, rng: random.Random) -> str:
+    """Let something in a file or folder lead out of it; says what.
+
+    named   on the command line, and so what the user chose: these are no links
+    """
     folder = given if given.is_dir() else given.parent
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl"))
     if rng.random() < 0.2 and given.is_dir():
         inside = [*files, folder / ".lock", folder / ".new", folder / "verdicts", folder / "verdicts" / "review.json"]
-        place = rng.choice(inside)
+        place = rng.choice([path for path in inside if path not in named])
         place.parent.mkdir(exist_ok=True)
         place.unlink(missing_ok=True)
         place.symlink_to(home / rng.choice(("", "new.json", *_HELD)))
