@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
+from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.drift import drift_table, elsewhere_table, likeness_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
@@ -57,6 +58,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "undecided": undecided_table,
     "segments": segment_table,
     "random-tags": accused_table,
+    "choice": choice_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

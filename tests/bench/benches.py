@@ -206,9 +206,10 @@ def _returns() -> list[dict[str, Any]]:
     return [
         {**label(*row), "success": "hit@1", **with_interval("gain", value - _BASE, 0.03),
          **with_interval("relative_gain", value / _BASE - 1, 0.1), "cost": _PER_QUERY[row[0]], "saving": 0.0,
-         **with_interval("net_per_day", 1000 * (value - _BASE) - 1e5 * _PER_QUERY[row[0]], 30.0),
+         **with_interval("net_per_day", 2000 * (value - _BASE) - 1e5 * _PER_QUERY[row[0]], 30.0),
          **with_interval("roi", 4.0, 1.5), **with_interval("break_even", 0.004, 0.001), "p_positive": 0.93,
-         "worth": "yes" if value > 0.4 else "open"}
+         "worth_measure": MEASURE,
+         **with_interval("worth_gain", value / _BASE - 1, 0.1), "worth": "yes" if value > 0.4 else "open"}
         for row, value in _QUALITY.items()
     ]  # fmt: skip
 
@@ -221,9 +222,9 @@ def _choice() -> list[dict[str, Any]]:
         {**label(*row), "measure": MEASURE, "quality": value, "p95": _P95[row], "cost": _PER_QUERY[row[0]],
          "on_front": row != ("words", 10), "not_told_apart": ["bm25"] if row == ("words", 10) else [],
          "not_inferior": "yes" if row == ("api", 50) else "no", "holds_slo": "yes", "recommended": row == ("api", 50),
-         "net": 1000 * (value - _BASE) - 1e5 * _PER_QUERY[row[0]],
+         "net": 2000 * (value - _BASE) - 1e5 * _PER_QUERY[row[0]],
          "net_not_told_apart": ["words@10"] if row == ("words", 50) else ["words@50"] if row == ("words", 10) else [],
-         "preferred_by": ["cheap", "quality"] if row == ("api", 50) else [], "reason": REASONS[row]}
+         "preferred_by": ["cheap", "quality", "auto"] if row == ("api", 50) else [], "reason": REASONS[row]}
         for row, value in _QUALITY.items()
     ]  # fmt: skip
 

@@ -66,13 +66,13 @@ def test_returns_and_choice_have_a_row_for_each(bench: Bench) -> None:
 
 
 def test_a_finished_bench_may_be_asked_by_another_preference(bench: Bench) -> None:
-    preferences: list[Prefer] = ["cheap", "quality", "net"]
+    preferences: list[Prefer] = ["auto", "cheap", "quality", "net"]
     for prefer in preferences:
         asked = bench.preferring(prefer)
         rows = asked.choice.filter("recommended")
         assert rows["preferred_by"].item().to_list().count(prefer) == 1
         assert asked.choice["preferred_by"].to_list() == bench.choice["preferred_by"].to_list()
-    assert bench.config.prefer == "cheap"
+    assert bench.config.prefer == "auto"
     without = replace(bench, config=replace(bench.config, value=None))
     with pytest.raises(InputError, match="net benefit needs"):
         without.preferring("net")

@@ -108,7 +108,7 @@ def test_p_and_intervals_are_those_of_compare(tmp_path):
             assert (low > 0 or high < 0) == (adjusted <= 0.05)
 
 
-def test_questions_that_failed_are_left_out_of_both_means_and_of_no_other_reranker(tmp_path):
+def test_questions_that_failed_have_the_base_order_so_that_all_rows_are_of_the_same_questions(tmp_path):
     truth, run = _collection()
     config = config_of(tmp_path, truth, run, depths=[5], measures=["mrr"],
                        systems={"none": {}, "mine": {"rerank": "lexical"}, "other": {"rerank": "lexical"}})  # fmt: skip
@@ -125,9 +125,11 @@ def test_questions_that_failed_are_left_out_of_both_means_and_of_no_other_rerank
     scores, ceilings = weigh(config, candidates, rankings, requests)
     mine, other = quality(config, scores, ceilings).iter_rows(named=True)
     n_failed = sum(q < "q2" for q in truth)
-    assert (mine["n"], other["n"]) == (40 - n_failed, 40)
-    there = [q >= "q2" for q in scores.query_ids]
-    assert mine["base"] == pytest.approx(scores.values[0, 0, there].mean())
+    assert (mine["n"], other["n"]) == (40, 40)
+    assert mine["base"] == other["base"]
+    assert mine["base"] == pytest.approx(scores.values[0, 0].mean())
+    failed = [q < "q2" for q in scores.query_ids]
+    assert np.array_equal(scores.values[1, 0, failed], scores.values[0, 0, failed])
     assert diagnostics(config, scores, rankings, requests)["n_failed"].to_list() == [n_failed, 0]
 
 
@@ -135,8 +137,8 @@ def test_a_reranker_that_always_fails_is_no_loser(tmp_path):
     config, scores, ceilings, rankings, requests = _bench(tmp_path, lambda gains, docs, r: None)
     frame = quality(config, scores, ceilings)
     assert set(frame["verdict"]) == {"not_shown"}
-    assert set(frame["n"]) == {0}
-    assert frame["reranked"].null_count() == frame["p"].null_count() == frame.height
+    assert set(frame["n"]) == {40}
+    assert frame["reranked"].equals(frame["base"])
     assert diagnostics(config, scores, rankings, requests)["overlap"].null_count() == 3
 
 

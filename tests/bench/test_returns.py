@@ -12,12 +12,14 @@ from steelyard.base.errors import InputError
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import RETURNS
-from steelyard.bench.returns import _worth, returns, saving_per_query, success_measure, success_of
+from steelyard.bench.returns import returns, saving_per_query, success_measure, success_of
 from steelyard.experiment.scores import Scores
+from steelyard.gates.gating import gate
 
 RELATIVE = {"value_per_query": 0.01, "queries_per_day": 100_000}
 ABSOLUTE = {"value_per_success": 0.01, "queries_per_day": 100_000}
 HITS = np.repeat([1.0, 0.0], [72, 28]), np.repeat([1.0, 0.0], [87, 13])
+HITS_OF_200 = np.repeat([1.0, 0.0], [160, 40]), np.repeat([1.0, 0.0], [165, 35])
 
 
 def config_of(value: object = None, depths: Sequence[int] = (50,)) -> BenchConfig:
@@ -140,8 +142,22 @@ def test_worth_having_goes_by_the_whole_interval(hits: int, worth: str) -> None:
 
 def test_few_questions_leave_it_open_whether_a_gain_is_worth_having() -> None:
     for n, worth in ((49, "open"), (50, "yes")):
-        row = {"relative_gain_low": 0.3, "relative_gain_high": 0.5}
-        assert _worth(row, n=n) == worth
+        base = np.linspace(0.3, 0.7, n)
+        row = row_of(None, base, base * 1.4 + np.resize([0.01, -0.01], n))
+        assert (row["worth"], row["worth_measure"]) == (worth, "hit_rate@5")
+
+
+def test_whether_a_gain_is_worth_having_is_what_a_gate_by_the_profile_says() -> None:
+    """By the measure of the profile, whatever success is; both gains and their ends are those of the gate's check."""
+    rng = np.random.default_rng(3)
+    base = rng.beta(2, 2, 200)
+    parts = [scores_of(*HITS_OF_200), scores_of(base, np.clip(base * 1.3, 0, 1), measure="ndcg@10")]
+    scores = Scores.concat(parts)
+    row = returns(config_of(ABSOLUTE), scores, costs_of(0.001, n=200)).row(0, named=True)
+    (check,) = [check for check in gate(scores, "reranker", baseline="none").checks if check.kind == "relative"]
+    assert (row["success"], row["worth_measure"], check.name) == ("hit_rate@5", "ndcg@10", "ndcg@10")
+    assert (row["worth"], check.reason) == ("yes", "reached")
+    assert [row[f"worth_gain{end}"] for end in ("", "_low", "_high")] == [check.value, check.low, check.high]
 
 
 def test_without_a_price_or_a_value_gains_are_all_there_is() -> None:
@@ -155,7 +171,7 @@ def test_without_a_price_or_a_value_gains_are_all_there_is() -> None:
     assert (unpriced["cost"], valueless["cost"]) == (None, pytest.approx(0.001))
 
 
-def test_a_question_that_one_of_them_failed_on_counts_for_neither() -> None:
+def test_a_question_that_has_no_value_counts_for_neither_and_one_without_a_cost_costs_what_others_do() -> None:
     base, reranked = (values.copy() for values in HITS)
     reranked[:10] = np.nan
     row = row_of(RELATIVE, base, reranked)
@@ -163,7 +179,8 @@ def test_a_question_that_one_of_them_failed_on_counts_for_neither() -> None:
     cost = np.full(100, 0.001)
     cost[90:] = np.nan
     frame = returns(config_of(RELATIVE), scores_of(*HITS), costs_of(cost).fill_nan(None))
-    assert frame["gain"].item() == pytest.approx((87 - 72) / 90)
+    assert frame["gain"].item() == pytest.approx(0.15)
+    assert frame["cost"].item() == pytest.approx(0.001)
 
 
 def test_questions_of_one_session_count_as_one() -> None:
@@ -193,7 +210,6 @@ def test_a_base_near_0_has_no_relative_gain(n_successes: int, is_clear: bool) ->
     )
     assert [(relative[name] is not None) for name in ("relative_gain", "net_per_day", "roi")] == [is_clear] * 3
     assert (absolute["relative_gain"] is not None, absolute["net_per_day"] is not None) == (is_clear, True)
-    assert is_clear or absolute["worth"] == "open"
 
 
 def test_what_success_is() -> None:

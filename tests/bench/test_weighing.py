@@ -65,13 +65,15 @@ def test_the_ceiling_counts_documents_below_the_depth_where_they_are(tmp_path):
     assert value(ceilings, "ceiling@4", "dcg@10") == pytest.approx(3 + 1 / math.log2(3))
 
 
-def test_a_failure_in_one_repetition_leaves_the_others_and_no_mean_latency(tmp_path):
+def test_a_failure_in_one_repetition_has_the_base_order_there_and_no_mean_latency(tmp_path):
     def flaky(query_id, docs, repetition):
         return None if (query_id, repetition) == ("a", 2) else oracle(query_id, docs, repetition)
 
     scores, _ = weighed(config(tmp_path), flaky, repetitions=3)
     a, latency = scores.query_ids.index("a"), 2 + COLUMNS.index("latency_ms")
-    assert value(scores, "mine@3", "mrr@10", "a") == 1.0
+    assert value(scores, "mine@3", "mrr@10", "a") == pytest.approx((1 + 0.5 + 1) / 3)
+    assert scores.repeats["mine@3"][:, 0, a].tolist() == [1.0, 0.5, 1.0]
+    assert value(scores, "mine@3", "first_changed", "a") == 1.0
     assert math.isnan(value(scores, "mine@3", "latency_ms", "a"))
     assert value(scores, "mine@3", "latency_ms", "b") == pytest.approx(2.0)
     assert scores.failed[1:, a].all()
@@ -81,10 +83,12 @@ def test_a_failure_in_one_repetition_leaves_the_others_and_no_mean_latency(tmp_p
     assert status == "failed"
 
 
-def test_a_question_that_always_fails_has_no_value_and_the_base_has(tmp_path):
+def test_a_question_that_always_fails_has_the_base_order_and_nothing_that_came_with_an_answer(tmp_path):
     scores, ceilings = weighed(config(tmp_path), lambda q, docs, r: None if q == "a" else oracle(q, docs, r))
     a = scores.query_ids.index("a")
-    assert np.isnan(scores.values[1:, :, a]).all()
+    assert np.array_equal(scores.values[1:, :3, a], scores.values[[0, 0], :3, a])
+    assert np.isnan(scores.values[1:, 3:, a]).all()
+    assert scores.failed[1:, a].all()
     assert value(scores, "none", "mrr@10", "a") == 0.5
     assert value(ceilings, "ceiling@3", "mrr@10", "a") == 1.0
 

@@ -85,7 +85,7 @@ def test_another_preference_is_computed_from_what_is_measured(tmp_path: Path) ->
     assert blocks == {path: path.stat().st_mtime_ns for path in blocks}
     assert Bench.read(tmp_path / "here").config.prefer == "net"
     printed("bench", "rerank", config, *folder)
-    assert Bench.read(tmp_path / "here").config.prefer == "cheap"
+    assert Bench.read(tmp_path / "here").config.prefer == "auto"
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:

@@ -58,24 +58,24 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
     assert text.splitlines() == [
         "Recommended: api@50.",
         "━" * 20,
-        "It is the cheapest of all that are shown to be less than 0.01 below the best ndcg@10 among those that keep "
-        "P95 ≤ 500 ms one request at a time.",
-        "Preferred to bm25 (ndcg@10 0.300, $0 a day; here ndcg@10 0.420, −$80 a day): further below the best than the "
-        "margin. With --prefer net it would be that one.",
+        "Of all that are shown to be better than the candidates as they are, and not shown to be worse than the best "
+        "ndcg@10 among those that keep P95 ≤ 500 ms one request at a time, its net benefit has the greatest lower end, "
+        "+$10 a day. It is shown to be less than 0.01 below the best.",
+        "Preferred to bm25 (ndcg@10 0.300, $0 a day; here ndcg@10 0.420, +$40 a day): shown to be worse than the best. "
+        "With --prefer net it would be that one.",
         "Quality: ndcg@10 0.300 → 0.420, +0.120 (+0.095 to +0.145), p = 0.004; 38% of what a perfect order of the "
         "first 50 would add (ceiling 0.620).",
         "Latency: P50 155 ms, P95 310 ms (279–341), P99 403 ms, one request at a time; P95 of 3 repetitions 301 to 322 "
         "ms.",
         "Throughput: api@50 holds 11.5 requests a second (P95 ≤ 500 ms), and not 12.7: too slow.",
         "Cost: $0.002 a question (15,000 tokens by estimate; price: cohere/rerank-v3.5), $200 a day.",
-        "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws. The gain of +40.0% is worth having: 15% or more, "
-        "by its whole interval.",
-        "At this value it costs more than it brings, by the whole interval.",
+        "Return by hit@1: +$40 a day (+$10 to +$70), above 0 in 93% of draws.",
+        "Worth having: ndcg@10 gains +40.0%; 15% or more, by the whole interval.",
         "halls      ndcg@10   to base   P95 ms   holds/s   a question   net a day",
         "─" * 72,
         "bm25         0.300         –        0         –            –           –",
-        "words@50     0.320    +0.020     6.25        96     $0.00004        +$16",
-        "api@50       0.420   +0.120†      310      11.5       $0.002        −$80",
+        "words@50     0.320    +0.020     6.25        96     $0.00004        +$36",
+        "api@50       0.420   +0.120†      310      11.5       $0.002        +$40",
         "NAME@N: N candidates are reranked. †, ‡: better, worse than the base over 40 questions (paired, Holm over 4 "
         "comparisons). Intervals are of 95%.",
         "2 rows more are in the report, with every axis by itself.",
@@ -88,16 +88,21 @@ def test_the_base_may_be_recommended(tmp_path: Path) -> None:
     choice = axes()["choice"].with_columns(recommended=pl.col("depth").is_null(), preferred_by=NO_NAMES)
     lines = summary(rerank_bench(tmp_path, choice=choice)).splitlines()
     assert lines[0] == "Recommended: no reranker (bm25)."
-    assert lines[2].endswith("among those that keep P95 ≤ 500 ms one request at a time; the best so far is api@50.")
+    assert lines[2] == (
+        "The candidates as they are are shown to be less than 0.01 below the best ndcg@10 among those that keep "
+        "P95 ≤ 500 ms one request at a time."
+    )
     assert lines[3] == "What api@50, the best reranker, would bring:"
     assert lines[4].startswith("Quality: ndcg@10 0.300 → 0.420")
 
 
 def test_the_best_so_far_is_not_called_recommended(tmp_path: Path) -> None:
-    so_far = changed("choice", reason="best_so_far")
+    so_far = changed("choice", reason="best_so_far", not_inferior="open", needed=720)
     lines = summary(rerank_bench(tmp_path, choice=so_far)).splitlines()
     assert lines[0] == "Best so far: api@50."
-    assert "it is not shown that nothing else is better by 0.01" in lines[2]
+    assert lines[2].endswith("It is not shown to be less than 0.01 below the best, which takes about 720 questions.")
+    unknown = summary(rerank_bench(tmp_path, choice=changed("choice", reason="best_so_far", not_inferior="open")))
+    assert "It is not shown to be less than 0.01 below the best.\n" in unknown
     assert summary(rerank_bench(tmp_path, choice=so_far), ZH).startswith("目前最好：api@50。")
 
 
@@ -145,29 +150,29 @@ PREFERENCES = [
             "Of the rerankers that are shown to be better than the candidates as they are, and to bring in more than "
             "they cost, it has the highest net benefit among those that keep P95 ≤ 500 ms one request at a time.",
             "By net benefit it is not told apart from words@10.",
-            "Preferred to api@50 (ndcg@10 0.420, −$80 a day; here ndcg@10 0.320, +$16 a day): another has a higher net "
+            "Preferred to api@50 (ndcg@10 0.420, +$40 a day; here ndcg@10 0.320, +$36 a day): another has a higher net "
             "benefit. With --prefer cheap, --prefer quality it would be that one.",
         ],
         [
             "在已显示出优于原来的次序、而且收益高于花费的重排序器中，它的净收益最高（只看逐个请求时满足 P95 ≤ 500 "
             "毫秒的方案）。",
             "按净收益，与 words@10 未能区分。",
-            "优先于 api@50（ndcg@10 0.420，每天 −$80；此处为 ndcg@10 0.320，每天 +$16）：另有净收益更高的。"
+            "优先于 api@50（ndcg@10 0.420，每天 +$40；此处为 ndcg@10 0.320，每天 +$36）：另有净收益更高的。"
             "用 --prefer cheap、--prefer quality 则推荐后者。",
         ],
     ),
     (
         "quality", "api@50", "recommended", {"words_50": (["cheap"], "lower")},
         [
-            "It has the best ndcg@10 of all that are shown to be less than 0.01 below any other among those that keep "
-            "P95 ≤ 500 ms one request at a time.",
-            "Preferred to words@50 (ndcg@10 0.320, +$16 a day; here ndcg@10 0.420, −$80 a day): good enough, and "
+            "Of all that are shown to be better than the candidates as they are among those that keep P95 ≤ 500 ms one "
+            "request at a time, it has the best ndcg@10. It is shown to be less than 0.01 below the best.",
+            "Preferred to words@50 (ndcg@10 0.320, +$36 a day; here ndcg@10 0.420, +$40 a day): good enough, and "
             "another has a better mean. With --prefer cheap it would be that one.",
         ],
         [
-            "已显示出比任何别的方案差不到 0.01 的方案中（只看逐个请求时满足 P95 ≤ 500 毫秒的方案），它的 ndcg@10 "
-            "最好。",
-            "优先于 words@50（ndcg@10 0.320，每天 +$16；此处为 ndcg@10 0.420，每天 −$80）：够好，但另有均值更好的。"
+            "已显示出优于原来次序的方案中（只看逐个请求时满足 P95 ≤ 500 毫秒的方案），它的 ndcg@10 "
+            "最好。已显示出它与最好的相差不到 0.01。",
+            "优先于 words@50（ndcg@10 0.320，每天 +$36；此处为 ndcg@10 0.420，每天 +$40）：够好，但另有均值更好的。"
             "用 --prefer cheap 则推荐后者。",
         ],
     ),
@@ -175,14 +180,14 @@ PREFERENCES = [
         "net", "bm25", "no_net", {"api_50": (["cheap"], "not_paying")},
         [
             "No reranker among those that keep P95 ≤ 500 ms one request at a time is shown to bring in more than it "
-            "costs: api@50, which brings in the most, comes to −$80 a day (−$110 to −$50).",
-            "Preferred to api@50 (ndcg@10 0.420, −$80 a day; here ndcg@10 0.300, $0 a day): not shown to bring in more "
+            "costs: api@50, which brings in the most, comes to +$40 a day (+$10 to +$70).",
+            "Preferred to api@50 (ndcg@10 0.420, +$40 a day; here ndcg@10 0.300, $0 a day): not shown to bring in more "
             "than it costs. With --prefer cheap it would be that one.",
         ],
         [
             "尚无重排序器显示出收益高于花费（只看逐个请求时满足 P95 ≤ 500 毫秒的方案）：收益最高的 api@50 每天为 "
-            "−$80（−$110 至 −$50）。",
-            "优先于 api@50（ndcg@10 0.420，每天 −$80；此处为 ndcg@10 0.300，每天 $0）：未显示出收益高于花费。"
+            "+$40（+$10 至 +$70）。",
+            "优先于 api@50（ndcg@10 0.420，每天 +$40；此处为 ndcg@10 0.300，每天 $0）：未显示出收益高于花费。"
             "用 --prefer cheap 则推荐后者。",
         ],
     ),
@@ -205,14 +210,15 @@ def test_it_says_what_is_preferred_to_what_and_why(
 def test_net_benefits_that_are_not_told_apart_are_said_to_be_so(tmp_path: Path) -> None:
     rows = preferring("cheap", "words@10", "recommended", words_50=(["net"], "inferior"))
     bench = rerank_bench(tmp_path, choice=rows)
-    assert "+$6 a day; net benefits not told apart): further below the best" in summary(bench)
+    assert "+$16 a day; net benefits not told apart): shown to be worse than the best" in summary(bench)
     assert "；净收益未能区分）：" in summary(bench, ZH)
 
 
 def test_where_all_rerankers_are_too_slow_none_has_a_gain(tmp_path: Path) -> None:
     axis = without_gain()
     slow = pl.when(pl.col("depth").is_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    axis["choice"] = axis["choice"].with_columns(holds_slo=slow)
+    reason = pl.when(pl.col("depth").is_null()).then(pl.lit("no_gain")).otherwise(pl.lit("slow"))
+    axis["choice"] = axis["choice"].with_columns(holds_slo=slow, reason=reason)
     lines = summary(rerank_bench(tmp_path, **axis)).splitlines()
     assert lines[2] == "No reranker has a value on every axis among those that keep P95 ≤ 500 ms one request at a time."
 
@@ -228,7 +234,49 @@ def test_where_lower_is_better_the_lowest_is_named_as_the_best(tmp_path: Path) -
 def test_the_net_is_named_where_the_gain_is_no_share_of_the_base(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("relative_gain", "relative_gain_low", "relative_gain_high"))
     text = summary(rerank_bench(tmp_path, returns=changed("returns", worth="open", **nothing)))
-    assert "Return: −$80 a day (−$110 to −$50), above 0 in 93% of draws.\n" in text
+    assert "Return by hit@1: +$40 a day (+$10 to +$70), above 0 in 93% of draws.\n" in text
+
+
+def for_the_base(reason: str, against: str) -> pl.DataFrame:
+    """A choice of the base, for a reason, and with another against all rerankers."""
+    is_base = pl.col("depth").is_null()
+    code = pl.when(is_base).then(pl.lit(reason)).otherwise(pl.lit(against)).alias("reason")
+    return axes()["choice"].with_columns(code, recommended=is_base, preferred_by=NO_NAMES)
+
+
+def test_what_is_better_and_does_not_pay_is_not_recommended(tmp_path: Path) -> None:
+    net = {"net_per_day": -80.0, "net_per_day_low": -110.0, "net_per_day_high": -50.0}
+    choice = for_the_base("none_pays", "loss").with_columns(
+        net=pl.when(pl.col("depth") == 50).then(-80.0).otherwise(-90.0)
+    )
+    bench = rerank_bench(tmp_path, choice=choice, returns=changed("returns", **net))
+    lines = summary(bench).splitlines()
+    assert lines[0] == "Better, but does not pay at this value: words@50. Recommended: no reranker (bm25)."
+    assert lines[2] == (
+        "All that are shown to be better than the candidates as they are cost more than they bring in, by the whole "
+        "interval: words@50, which comes nearest, comes to −$80 a day (−$110 to −$50)."
+    )
+    assert "At this value it costs more than it brings, by the whole interval." in lines
+    assert summary(bench, ZH).startswith("质量更好，但按这样的价值得不偿失：words@50。推荐：不用重排序（bm25）。")
+
+
+def test_why_what_is_better_may_not_be_recommended_is_said(tmp_path: Path) -> None:
+    lines = summary(rerank_bench(tmp_path, choice=for_the_base("barred", "failing"))).splitlines()
+    assert lines[0] == "Recommended: no reranker (bm25)."
+    assert lines[2] == (
+        "Of the rerankers that are shown to be better than the candidates as they are, none can be recommended: api@10 "
+        "(more than 5% of the questions are not answered), api@50 (more than 5% of the questions are not answered)."
+    )
+    assert lines[3] == "What api@50, the best reranker, would bring:"
+
+
+def test_a_cheaper_one_in_place_of_the_surest_is_said_to_be_so(tmp_path: Path) -> None:
+    reason = pl.when(pl.col("system") == "words").then(pl.lit("not_more")).otherwise(pl.col("reason"))
+    text = summary(rerank_bench(tmp_path, choice=axes()["choice"].with_columns(reason.alias("reason"))))
+    assert (
+        "words@50 has the net benefit with the greatest lower end, +$6 a day; this one is cheaper, and is not shown to "
+        "bring in less. It is shown to be less than 0.01 below the best."
+    ) in text
 
 
 def test_nothing_may_be_recommended(tmp_path: Path) -> None:
@@ -246,8 +294,8 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
         returns=changed("returns", **dict.fromkeys(["cost", *VALUED])),
     )  # fmt: skip
     text = summary(bench)
-    assert "the fastest of all that are shown to be less than 0.01 below the best ndcg@10. Prices would say" in text
-    assert "Return: The gain of +40.0% is worth having" in text
+    assert "not shown to be worse than the best ndcg@10, it is the fastest. Prices would say" in text
+    assert "Worth having: ndcg@10 gains +40.0%" in text
     assert "halls      ndcg@10   to base   P95 ms\n" in text
     names = [section.name for section in bench_sections(bench, EN)]
     assert names == ["summary", "quality", "changes", "latency", "returns", "choice", "reference", "about"]
@@ -310,8 +358,9 @@ def test_a_reranker_that_fails_on_questions_has_a_base_of_its_own(tmp_path: Path
     ("axis", "column", "codes"),
     [
         ("choice", "reason",
-         ["recommended", "best_so_far", "no_gain", "inferior", "slow", "unknown", "not_better", "maybe_inferior",
-          "maybe_slow", "dearer"]),
+         ["recommended", "best_so_far", "no_gain", "barred", "none_pays", "no_net", "inferior", "failing", "slow",
+          "unknown", "not_better", "loss", "maybe_slow", "not_paying", "dearer", "lower", "less_net", "less_sure",
+          "not_more"]),
         ("choice", "holds_slo", ["yes", "no", "open", None]),
         ("choice", "on_front", [True, False, None]),
         ("quality", "verdict", ["better", "worse", "not_shown"]),
@@ -378,7 +427,7 @@ def test_markdown_and_latex_hold_the_tables(tmp_path: Path) -> None:
     assert "| api@50 | **0.4200** | +0.1200 | +0.095 to +0.145 | 0.004 | 12/20/8 | 0.6200 | 38% |" in markdown
     latex = report.text("latex", lang="zh")
     assert "\\caption{推荐：api@50。" in latex
-    assert "api@50 & \\textbf{0.420} & +0.120\\rlap{$^{\\dagger}$} & 310 & 11.5 & \\$0.002 & $-$\\$80" in latex
+    assert "api@50 & \\textbf{0.420} & +0.120\\rlap{$^{\\dagger}$} & 310 & 11.5 & \\$0.002 & +\\$40" in latex
 
 
 def test_the_suffix_names_the_format(tmp_path: Path) -> None:
@@ -497,8 +546,8 @@ def test_levels_that_miss_littles_law_share_a_line(tmp_path: Path) -> None:
 
 
 def test_of_few_questions_it_is_open_whether_a_gain_is_worth_having(tmp_path: Path) -> None:
-    few = changed("returns", worth="open", relative_gain_low=0.2, relative_gain_high=0.4)
-    assert "is open: that takes 50 questions at least" in summary(rerank_bench(tmp_path, returns=few))
+    few = changed("returns", worth="open", worth_gain_low=0.2, worth_gain_high=0.4)
+    assert "whether that is 15% or more takes 50 questions at least" in summary(rerank_bench(tmp_path, returns=few))
     assert "至少要有 50 个问题" in summary(rerank_bench(tmp_path, returns=few), ZH)
 
 

@@ -26,9 +26,9 @@ enough, and gold unit × answer."""
 Arrivals = Literal["poisson", "constant"]
 """How requests of one rate come: as from many users who know nothing of each other, or at equal distances."""
 
-Prefer = Literal["cheap", "quality", "net"]
-"""Which of the rerankers that are shown to be good enough a bench recommends: the cheapest, that with the best quality,
-or that with the highest net benefit."""
+Prefer = Literal["auto", "cheap", "quality", "net"]
+"""Which of the rerankers that are good enough a bench recommends: that with the surest net benefit, or where none is
+known the cheapest; the cheapest; that with the best quality; or that with the highest net benefit."""
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """What labels mean: words, words in order, numbers."""

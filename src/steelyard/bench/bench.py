@@ -21,7 +21,7 @@ from steelyard.bench.latency import latency, stages, token_fit
 from steelyard.bench.quality import quality
 from steelyard.bench.ramping import ramp
 from steelyard.bench.reference import Reference
-from steelyard.bench.returns import net_axis, returns
+from steelyard.bench.returns import net_benefit, returns
 from steelyard.bench.streaming import streaming
 from steelyard.bench.throughput import Objective, scalability, sustained, throughput
 from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
@@ -162,7 +162,7 @@ class Bench:
         """Which reranker to take, and why not the others, of schema CHOICE."""
         return choice(
             self.config, self.scores, self._sequential, gains=self.quality, costs=self.costs, sustained=self.sustained,
-            net=net_axis(self.config, self.scores, self._request_costs),
+            net=net_benefit(self.config, self.scores, self._request_costs, self.returns),
         )  # fmt: skip
 
     def preferring(self, prefer: Prefer) -> Bench:

@@ -35,7 +35,11 @@ _OF_LISTS = ("first_changed", "overlap", "kendall_tau", "ties")
 
 
 def with_columns(quality: Scores, weighing: Weighing, rerankings: Sequence[Reranking]) -> Scores:
-    """The scores with a mean of the repetitions of each value, and with COLUMNS."""
+    """The scores with a mean of the repetitions of each value, and with COLUMNS.
+
+    Where a reranker fails on a question, its list is the candidates as they are, which users would be shown: quality is
+    that of the base, and of what came with the request nothing is known.
+    """
     primary, k = quality.primary, overlap_k(quality.primary)
     rows = [_base_rows(quality, weighing.weighed[0], primary)]
     repeats = dict[str, Floats]()
@@ -48,8 +52,7 @@ def with_columns(quality: Scores, weighing: Weighing, rerankings: Sequence[Reran
             *(np.broadcast_to(part, (r, *part.shape[1:])) for part in (of_runs, relabelled)), of_lists, item.timed
         ]  # fmt: skip
         values = np.concatenate(parts, axis=1)
-        values[np.broadcast_to(item.failed[:, None], values.shape)] = np.nan
-        rows.append(_mean_of_repetitions(values, item.failed))
+        rows.append(_mean_of_repetitions(values, item.failed, len(quality.measures) + 1))
         if r > 1:
             repeats[item.label] = values
     return _extended(quality, np.stack(rows), repeats, [np.asarray(item.failed.any(axis=0)) for item in rerankings])
@@ -88,14 +91,18 @@ def _list_columns(query_ids: Sequence[str], scores: Mapping[str, Sequence[float]
     return columns
 
 
-def _mean_of_repetitions(values: Floats, failed: Bools) -> Floats:
-    """(m, q) means of (r, m, q) values of r repetitions, without those that failed; of latency, only of all."""
-    answered = ~failed[:, None]
-    first = np.take_along_axis(values, np.argmax(answered, axis=0)[None], axis=0)
+def _mean_of_repetitions(values: Floats, failed: Bools, n_of_quality: int) -> Floats:
+    """(m, q) means of (r, m, q) values of r repetitions; of latency, only where none failed.
+
+    The first measures are of quality, which a list has in any case; others leave out the repetitions that failed.
+    """
+    counts = np.broadcast_to(~failed[:, None], values.shape).copy()
+    counts[:, :n_of_quality] = True
+    first = np.take_along_axis(values, np.argmax(counts, axis=0)[None], axis=0)
     with np.errstate(invalid="ignore"):
-        means = np.where(answered, values, 0.0).sum(axis=0) / answered.sum(axis=0)
+        means = np.where(counts, values, 0.0).sum(axis=0) / counts.sum(axis=0)
     # A mean of equal values may be off by a rounding: one candidate must give the very values of the base.
-    alike = (~answered | (values == first)).all(axis=0)
+    alike = (~counts | (values == first)).all(axis=0)
     means = np.where(alike, first[0], means)
     latency = len(means) - len(COLUMNS) + COLUMNS.index("latency_ms")
     means[latency, failed.any(axis=0)] = np.nan

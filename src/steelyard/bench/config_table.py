@@ -242,7 +242,7 @@ def check_prefer(prefer: Prefer, value: ValueTable | None) -> None:
     if prefer == "net" and value is None:
         raise SettingError(
             "the net benefit needs to know what success is worth: add [value] with value_per_success and "
-            'queries_per_day, or prefer "cheap" or "quality"', "prefer",
+            'queries_per_day, or prefer "auto", "cheap" or "quality"', "prefer",
         )  # fmt: skip
 
 
@@ -304,7 +304,7 @@ class BenchTable(BaseModel):
     min_gain: Annotated[float, Limits()] | None = None
     cluster: Text | None = None
     margin: Annotated[float, above(0)] = 0.01
-    prefer: Prefer = "cheap"
+    prefer: Prefer = "auto"
     repetitions: Annotated[int, between(1, 1000)] = 3
     warm_up: Annotated[int, at_least(0), Words("a number of requests from 0")] = 10
     timeout: Seconds = 60.0

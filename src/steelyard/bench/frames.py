@@ -177,7 +177,7 @@ RETURNS = pl.Schema(
     {
         **_LABEL, "success": pl.String, **_with_interval("gain", "relative_gain"), "cost": pl.Float64,
         "saving": pl.Float64, **_with_interval("net_per_day", "roi", "break_even"), "p_positive": pl.Float64,
-        "worth": pl.String,
+        "worth_measure": pl.String, **_with_interval("worth_gain"), "worth": pl.String,
     }
 )  # fmt: skip
 """A row for each reranker and depth; intervals are of 95%, by drawing questions anew.
@@ -187,7 +187,9 @@ gain, relative_gain   of `success` over the base, as a difference and as a share
 cost        more than the base, a question;   saving   of tokens in the prompt, a question
 net_per_day value of the gain, less cost, plus saving;   roi   net / cost;   break_even   value at which net is 0
 p_positive  share of the draws in which net is above 0
-worth       "yes", "no" or "open": whether the relative gain is 15% or more, by its whole interval
+worth_gain  relative gain by `worth_measure`, that of the profile "reranker" where it was measured, with Fieller's
+            interval
+worth       "yes", "no" or "open": whether worth_gain is 15% or more, by its whole interval, as a gate asks
 """
 
 CHOICE = pl.Schema(
@@ -195,7 +197,7 @@ CHOICE = pl.Schema(
         **_LABEL, "measure": pl.String, "quality": pl.Float64, "p95": pl.Float64, "cost": pl.Float64,
         "on_front": pl.Boolean, "not_told_apart": pl.List(pl.String), "not_inferior": pl.String, "holds_slo": pl.String,
         "net": pl.Float64, "net_not_told_apart": pl.List(pl.String), "recommended": pl.Boolean,
-        "preferred_by": pl.List(pl.String), "reason": pl.String,
+        "preferred_by": pl.List(pl.String), "needed": pl.Int64, "reason": pl.String,
     }
 )  # fmt: skip
 """A row for the base and for each reranker and depth.
@@ -204,22 +206,29 @@ on_front        whether nothing is at least as good in quality, P95 and cost, an
                 as axes count those that any reranker has a value for; null for one that lacks a value there
 not_told_apart  labels: of one on the front, those that it is not shown to be better than in anything; of another, those
                 that dominate it and are not shown to be better in anything
-not_inferior    "yes", "no" or "open": to the best of those that hold the objective, within the margin
+not_inferior    "yes": shown to be within the margin of all that may be recommended; "no": shown to be worse than one of
+                them that is shown to be better than the base, and not within the margin; else "open"
 holds_slo       likewise: the objective of [load]; null where there is none
 net             net benefit a day over the base; null without a price, and where nobody says what success is worth
 net_not_told_apart   labels of rerankers that hold the objective and are shown to be better than the base, and whose net
                 benefit is not shown to differ from this one's
-recommended     of the base, and of rerankers that hold the objective and are shown to be better than the base: by the
-                preference the cheapest or the best with two yes, or else the best of these rerankers so far, or else
-                the base; or the one with the highest net benefit of those whose net benefit is shown to be above 0
+recommended     of the base, and of rerankers that are shown to be better than the base, not shown to be worse than the
+                best, hold the objective, answer 95% of the questions and have no net benefit that is wholly below 0:
+                by the preference the cheapest, the best, or the one with the surest net benefit; or the one with the
+                highest net benefit of those whose net benefit is shown to be above 0
 preferred_by    the preferences by which this row would be recommended
-reason          "recommended", "best_so_far" (recommended, as none is shown to be good enough), "no_gain" (the base, as
-                no reranker is shown to be better), "no_net" (the base, as none is shown to bring in more than it
-                costs); or what is against it: "inferior", "slow", "unknown" (a value is
-                missing), "not_better" (not shown to be better than the base), "maybe_inferior", "maybe_slow", "dearer"
-                (good enough, but another one is cheaper, or as cheap and faster), "lower" (good enough, but another one
-                has a better mean), "not_paying" (not shown to bring in more than it costs), "less_net" (another one
-                brings in more)
+needed          of the best so far: questions that show it to be within the margin of those that it is not told apart
+                from, in 80 of 100 cases, if it is as good as they are
+reason          "recommended", "best_so_far" (recommended, and not shown to be within the margin), "no_gain" (the base,
+                as no reranker is shown to be better), "barred" (the base, as those that are better are too slow, fail
+                or lack a value), "none_pays" (the base, as those that are better have a net benefit that is wholly
+                below 0), "no_net" (the base, as none is shown to bring in more than it costs); or what is against it:
+                "inferior" (not_inferior is "no"), "failing" (its P95 is infinite), "slow", "unknown" (a value is
+                missing), "not_better" (not shown to be better than the base), "loss" (its net benefit is wholly below
+                0), "maybe_slow", "not_paying" (not shown to bring in more than it costs); and of what is good enough
+                "dearer" (another one is cheaper, or as cheap and faster), "lower" (another one has a better mean),
+                "less_net" (another one brings in more), "less_sure" (the lower end of another one's net benefit is
+                greater), "not_more" (dearer, and not shown to bring in more)
 """
 
 REFERENCE_LATENCY = pl.Schema(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
+from steelyard.bench.axes import first_mean
 from steelyard.bench.calling import estimated_tokens, estimated_usage
+from steelyard.bench.choice import ALPHA_OF_TWO
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import request_costs
 from steelyard.bench.load.served import Request
@@ -19,6 +24,7 @@ from steelyard.bench.load_levels import search_seconds
 from steelyard.bench.preparing import BenchWork, prepare_bench
 from steelyard.bench.pricing import currency_of, system_prices
 from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.experiment.scores import Scores
 from steelyard.services.budget import Budget
 from steelyard.services.spending import Usage
 
@@ -41,6 +47,55 @@ the estimates of their tokens.
 """
 
 
+_SHARES = (0.25, 1.0)
+"""How much two rerankers of the same candidates differ, beside how much questions do: simulated ones of noise .25, and
+of noise .8, over the bundled questions."""
+_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class MarginPlan:
+    """Questions with which one of two rerankers that are equally good is shown to be within the margin of the other.
+
+    measure   by which;   n   questions that are there
+    least     if they differ from each other by a quarter as much as questions differ, as very similar ones do
+    most      if they differ as much as questions do
+    """
+
+    measure: str
+    margin: float
+    n: int
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, margin: float, base: Scores) -> MarginPlan | None:
+        """By the candidates as they are, which is all that there is before rerankers are asked.
+
+        base   scores of them;   Returns   None where their values do not differ
+        """
+        column = first_mean(base)
+        values = base.values[0, column][~np.isnan(base.values[0, column])]
+        spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+        if not spread:
+            return None
+        least, most = (margin_questions(margin, share * spread) for share in _SHARES)
+        return cls(str(base.measures[column]), margin, len(values), least, most)
+
+
+def margin_questions(margin: float, spread: float) -> int:
+    """Fewest questions that show one of two equally good rerankers to be within the margin, in 80 of 100 cases.
+
+    spread   standard deviation of their differences, question by question
+
+    >>> margin_questions(0.01, 0.3), margin_questions(0.01, 0.075)
+    (8553, 535)
+    """
+    normal = NormalDist()
+    errors = normal.inv_cdf(1 - ALPHA_OF_TWO) + normal.inv_cdf(_POWER)
+    return math.ceil((errors * spread / margin) ** 2)
+
+
 @dataclass(frozen=True, eq=False)
 class BenchPlan:
     """What a bench takes.
@@ -49,6 +104,7 @@ class BenchPlan:
     n_blocks   blocks one after the other;   n_done   those of them that the folder holds already
     frame      of schema PLAN;   currency   of its costs
     callers    systems that are asked elsewhere, where what has no price may still cost something
+    margin     how many questions show the margin of the configuration, or None where nothing says it
     """
 
     name: str
@@ -58,6 +114,7 @@ class BenchPlan:
     frame: pl.DataFrame
     currency: str
     callers: Sequence[str]
+    margin: MarginPlan | None
 
     def total(self, column: str, *, searches: bool = True) -> float | None:
         """The sum of a column of the frame; None where nothing of it is known.
@@ -112,7 +169,8 @@ def plan_work(work: BenchWork, done: set[str], answers: Mapping[str, Request] | 
     frame = pl.DataFrame(list(_rows(work, done, answers or {})), schema=PLAN)
     currency = currency_of(work.config, system_prices(work.config))
     callers = [name for name, reranker in work.rerankers.items() if hasattr(reranker, "concurrency")]
-    return BenchPlan(work.config.name, work.path, len(work.blocks), len(done), frame, currency, callers)
+    margin = MarginPlan.of(work.config.margin, work.base)
+    return BenchPlan(work.config.name, work.path, len(work.blocks), len(done), frame, currency, callers, margin)
 
 
 def _rows(work: BenchWork, done: set[str], answers: Mapping[str, Request]) -> Iterator[dict[str, object]]:

@@ -18,6 +18,7 @@ from steelyard.bench.requests import RANKINGS, REQUESTS
 from steelyard.bench.weighing import weigh
 from steelyard.bench.writing import BenchWriter, refuse_other_folder
 from steelyard.data.run_lock import Holder
+from steelyard.experiment.scores import Scores
 from steelyard.rag.fingerprint import describe, digest
 from steelyard.rag.making import make_stage
 from steelyard.rag.stages import Reranker
@@ -29,12 +30,14 @@ class BenchWork:
     """What a bench is to measure: all that was opened and checked before the first request.
 
     rerankers   by system;   blocks   in the order in which they are run
+    base        scores of the candidates as they are
     """
 
     config: BenchConfig
     candidates: Candidates
     rerankers: Mapping[str, Reranker]
     blocks: Sequence[Block]
+    base: Scores
 
     @property
     def path(self) -> Path:
@@ -76,8 +79,8 @@ def prepare_bench(
     if search is not None:
         search(config)
     candidates = open_candidates(config)
-    weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit before it is asked.
-    return BenchWork(config, candidates, rerankers, plan_blocks(config))
+    base, _ = weigh(config, candidates, RANKINGS.to_frame(), REQUESTS.to_frame())  # Refuses what does not fit.
+    return BenchWork(config, candidates, rerankers, plan_blocks(config), base)
 
 
 def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:

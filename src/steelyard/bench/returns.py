@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.bench.axes import Axis, Option, first_mean, options_of
@@ -19,14 +19,15 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.config_table import ValueTable
 from steelyard.bench.frames import RETURNS
 from steelyard.experiment.scores import Scores
+from steelyard.gates.against import relative_check
+from steelyard.gates.profiles import Profile
+from steelyard.gates.standard import Relative
 from steelyard.measures import Measure, parse
-from steelyard.stats.resampling import Resampled, Statistics, cluster_bootstrap
+from steelyard.stats.resampling import Resampled, cluster_bootstrap
 from steelyard.stats.samples import cluster_sums, mean_error
 
-WORTH = 0.15
-"""From this relative gain on, a reranker is said to be worth having: a rule of thumb, for the whole interval."""
 MIN_QUESTIONS = 50
-"""Of fewer, a gain of just 15% is called less than that in up to 8% of cases, as their intervals are too short."""
+"""Of fewer, a gain of just 15% is called less than that in up to 34% of cases, as their intervals are too short."""
 SUCCESS = "hit_rate@5"
 """A question succeeds, unless [value] names another measure, where something relevant is among the first five."""
 ALPHA = 0.05
@@ -69,38 +70,72 @@ def returns(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> p
     resampled = cluster_bootstrap(_grouped(paired, scores), statistics, seed=config.seed)
     rows = [
         {"system": option.system, "depth": option.depth, "success": str(scores.measures[success]),
-         **_row(config.value, paired, resampled, i)}
+         **_row(config.value, paired, resampled, i), **_worth(scores, config.base_name, option.label)}
         for i, option in enumerate(rerankers)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=RETURNS)
 
 
-def net_axis(config: BenchConfig, scores: Scores, of_requests: pl.DataFrame) -> Axis | None:
-    """Net benefit a day of the base, which is 0, and of each reranker; None where nobody says what success is worth.
+@dataclass(frozen=True, eq=False)
+class NetBenefit(Axis):
+    """Net benefit a day of the base, which is 0, and of each reranker; NaN where a price is missing.
 
     Shown to be better is one whose difference has a whole interval above 0, questions drawn for both at once.  As the
     one with the most of all is looked at, levels are shared: beside the base among the rerankers, and among these by
     all pairs.
+
+    low, high    (n,) ends of the 95% interval of each by itself, as of `returns`; infinite where there is none
+    differences  from pairs of rerankers, counted from 0, and a level to intervals of their differences
+    """
+
+    low: Floats
+    high: Floats
+    differences: Callable[[Ints, Ints, float], Resampled] = field(repr=False)
+
+    def ahead(self, i: int, others: Sequence[int]) -> Bools:
+        """Whether option i is shown to bring in more than each of some others, with the level shared among them."""
+        ahead = np.array([j == 0 and self.low[i] > 0 for j in others], bool)
+        rerankers = np.array([j for j in others if j], int)
+        if i and len(rerankers):
+            level = 1 - ALPHA / len(others)
+            intervals = self.differences(np.full(len(rerankers), i - 1), rerankers - 1, level)
+            ahead[[j != 0 for j in others]] = intervals.low > 0
+        return ahead
+
+
+def net_benefit(
+    config: BenchConfig, scores: Scores, of_requests: pl.DataFrame, returns: pl.DataFrame
+) -> NetBenefit | None:
+    """What each option brings in; None where nothing says what success is worth.
+
+    returns   of `returns`, whose intervals are those that a reader sees
     """
     rerankers = options_of(config, scores)[1:]
     if config.value is None or not rerankers:
         return None
     paired = _paired(config, scores, success_measure(config, scores), rerankers, of_requests)
-    s = len(rerankers)
-    first, second = np.triu_indices(s, 1)
+    s, sums = len(rerankers), _grouped(paired, scores)
 
     def nets(total: Floats) -> Floats:
         return _statistics(config.value, total, paired).reshape(len(total), s, -1)[..., _NET]
 
-    def resampled(statistics: Statistics, n: int) -> Resampled:
-        return cluster_bootstrap(_grouped(paired, scores), statistics, level=1 - ALPHA / n, seed=config.seed)
+    def differences(first: Ints, second: Ints, level: float) -> Resampled:
+        return cluster_bootstrap(
+            sums, lambda total: nets(total)[:, first] - nets(total)[:, second], level=level, seed=config.seed
+        )
 
-    better, by_itself = np.zeros((s + 1, s + 1), bool), resampled(nets, s)
+    better = np.zeros((s + 1, s + 1), bool)
+    by_itself = cluster_bootstrap(sums, nets, level=1 - ALPHA / s, seed=config.seed)
     better[1:, 0], better[0, 1:] = by_itself.low > 0, by_itself.high < 0
     if s > 1:
-        pairs = resampled(lambda total: nets(total)[:, first] - nets(total)[:, second], len(first))
+        first, second = np.triu_indices(s, 1)
+        pairs = differences(first, second, 1 - ALPHA / len(first))
         better[1 + first, 1 + second], better[1 + second, 1 + first] = pairs.low > 0, pairs.high < 0
-    return Axis(np.append(0.0, by_itself.values), better)
+    low, high = (
+        np.append(0.0, returns[f"net_per_day_{end}"].fill_null(unknown).to_numpy())
+        for end, unknown in (("low", -math.inf), ("high", math.inf))
+    )
+    return NetBenefit(np.append(0.0, by_itself.values), better, low, high, differences)
 
 
 def _grouped(paired: _Paired, scores: Scores) -> Floats:
@@ -162,7 +197,9 @@ def _paired(
     for i, option in enumerate(rerankers):
         reranked, cost = values[option.label], _costs_of(of_requests, option, scores.query_ids)
         priced[i] = not np.isnan(cost).all()
-        paired = ~np.isnan(base) & ~np.isnan(reranked) & (~np.isnan(cost) if priced[i] else True)
+        paired = ~np.isnan(base) & ~np.isnan(reranked)
+        if priced[i]:  # What a question without an answer costs is not known: as much as the others on average.
+            cost = np.where(np.isnan(cost), np.nanmean(cost), cost)
         columns = np.stack([np.ones(len(base)), base, reranked, cost], axis=1)
         sums[paired, i] = np.nan_to_num(columns[paired])
         average = mean_error(base[paired], clusters=None if codes is None else codes[paired])
@@ -214,8 +251,7 @@ def _row(value: ValueTable | None, paired: _Paired, resampled: Resampled, i: int
     per_money = [array[at["yield"]] for array in (resampled.values, resampled.high, resampled.low)]
     row |= _ends("break_even", *map(_break_even, per_money))
     above = resampled.above[at["net_per_day"]]
-    worth = _worth(row, n=int(total[0]))
-    return row | {"p_positive": None if math.isnan(above) else above, "worth": worth}
+    return row | {"p_positive": None if math.isnan(above) else above}
 
 
 def _ends(name: str, value: float, low: float, high: float) -> dict[str, float | None]:
@@ -228,9 +264,23 @@ def _break_even(per_money: float) -> float:
     return math.inf if per_money <= 0 else 1 / per_money
 
 
-def _worth(row: dict[str, Any], *, n: int) -> str:
-    """Whether the whole interval is above or below WORTH; open where it spans it, and of too few questions."""
-    low, high = row["relative_gain_low"], row["relative_gain_high"]
-    if low is None or n < MIN_QUESTIONS:
-        return "open"
-    return "yes" if low >= WORTH else "no" if high < WORTH else "open"
+def _worth(scores: Scores, base: str, label: str) -> dict[str, Any]:
+    """Whether the relative gain is as high as the profile "reranker" asks for, by the check that a gate makes."""
+    relative, measure = worth_of(scores)
+    check = relative_check(
+        scores, label, scores, base, measure, least=relative.least, min_questions=MIN_QUESTIONS,
+        better=measure.definition.direction,
+    )  # fmt: skip
+    answers = {"reached": "yes", "missed": "no"}
+    ends = _ends("worth_gain", check.value, check.low, check.high)
+    return {"worth_measure": str(measure), **ends, "worth": answers.get(check.reason, "open")}
+
+
+def worth_of(scores: Scores) -> tuple[Relative, Measure]:
+    """What a gain has to be for a reranker to be worth having, and by which measure.
+
+    It is that of the profile, where it was measured, or else the first that is a mean.
+    """
+    relative = Profile.read("reranker").relative
+    assert relative is not None
+    return relative, relative.measure if relative.measure in scores.measures else scores.measures[first_mean(scores)]

@@ -418,8 +418,9 @@ COMMANDS = {
             ),
             argument(
                 "--prefer", choices=get_args(Prefer),
-                help="Which of the rerankers that are good enough to recommend: the cheapest, that with the best "
-                "quality, or that with the highest net benefit (cheap).",
+                help="Which of the rerankers that are good enough to recommend: that with the surest net benefit, or "
+                "where none is known the cheapest (auto); the cheapest; that with the best quality; or that with the "
+                "highest net benefit (auto).",
             ),
             argument(
                 "--budget",

@@ -53,9 +53,8 @@ def baseline_checks(
             pair = _paired(scores, system, other, against, measure)
             yield _margin_check(system, measure, pair, better=better, **bounds)
     if profile is not None and (relative := profile.relative) is not None:
-        pair = _paired(scores, system, other, against, relative.measure)
-        yield _relative_check(
-            system, relative.measure, pair,
+        yield relative_check(
+            scores, system, other, against, relative.measure,
             least=relative.least, min_questions=min_questions, better=_better(profile, relative.measure),
         )  # fmt: skip
 
@@ -239,9 +238,12 @@ def _labelled_check(
     return _with_unseen(check, measure, pair, alpha) if reason == "not_worse" else check
 
 
-def _relative_check(
-    system: str, measure: Measure, pair: _Pair, *, least: float, min_questions: int, better: Direction
+def relative_check(
+    scores: Scores, system: str, other: Scores, against: str, measure: Measure, *, least: float, min_questions: int,
+    better: Direction,
 ) -> Check:  # fmt: skip
+    """Whether a system is better than its baseline by a share of it, by the whole interval of that share."""
+    pair = _paired(scores, system, other, against, measure)
     if (why := pair.too_few(min_questions)) is not None:
         return _open_check(system, measure, pair, kind="relative", reason=why, limit=least, better=better)
     change = relative_change(pair.baseline, pair.values, level=LEVEL, clusters=pair.clusters)

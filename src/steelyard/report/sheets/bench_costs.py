@@ -83,7 +83,8 @@ def returns_sheets(returns: pl.DataFrame, currency: str, words: Words) -> list[S
     gains = [
         [row_name(row), signed(row["gain"], 3), difference_ends(row, "gain", words),
          percent(row["relative_gain"], 1, sign=True), share_ends(row, "relative_gain", words),
-         words(f"bench.answer.{row['worth']}")]
+         words("bench.returns.worth", answer=words(f"bench.answer.{row['worth']}"),
+               gain=percent(row["worth_gain"], 1, sign=True))]
         for row in rows
     ]  # fmt: skip
     money_of_day = [
@@ -101,7 +102,7 @@ def returns_sheets(returns: pl.DataFrame, currency: str, words: Words) -> list[S
         )
     ]  # fmt: skip
     sheets = [Sheet(*table) for table in tables if len(table[0]) > 1]
-    sheets[-1].notes.append(words("bench.returns.note", measure=rows[0]["success"]))
+    sheets[-1].notes.append(words("bench.returns.note", measure=rows[0]["success"], worth=rows[0]["worth_measure"]))
     return sheets
 
 
@@ -125,7 +126,8 @@ def choice_sheet(choice: pl.DataFrame, currency: str, words: Words) -> Sheet | N
     ]  # fmt: skip
     best = {(r, 1) for r in best_places(np.array([row["quality"] for row in rows], dtype=float))}
     header = [*heads(["system"], words), rows[0]["measure"], *heads(names, words)]
-    return Sheet(*without_empty(header, cells), best, [words("bench.choice.front"), words("bench.choice.apart")])
+    notes = [words(f"bench.choice.{name}") for name in ("front", "apart", "enough")]
+    return Sheet(*without_empty(header, cells), best, notes)
 
 
 def _answer(answer: str | None, words: Words) -> str:

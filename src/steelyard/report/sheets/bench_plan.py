@@ -45,10 +45,20 @@ def _notes(plan: BenchPlan, words: Words) -> Iterator[str]:
     yield words("bench_plan.estimate")
     if plan.without_price:
         yield words("bench_plan.no_price", systems=words.listed(plan.without_price))
+    yield from _margin(plan, words)
     if not plan.frame.filter(loop="closed").is_empty():
         yield words("bench_plan.closed")
     if not plan.frame.filter(loop="search").is_empty():
         yield words("bench_plan.search", n=MOST_PROBES)
+
+
+def _margin(plan: BenchPlan, words: Words) -> Iterator[str]:
+    """How many questions show that a reranker is within the margin of the best, and how many there are."""
+    if (margin := plan.margin) is not None:
+        yield words(
+            "bench_plan.margin", measure=margin.measure, margin=f"{margin.margin:g}", n=margin.n,
+            least=amount(margin.least, 2), most=amount(margin.most, 2),
+        )  # fmt: skip
 
 
 def announcement(plan: BenchPlan, words: Words) -> Iterator[str]:
@@ -62,6 +72,7 @@ def announcement(plan: BenchPlan, words: Words) -> Iterator[str]:
     yield words("bench_plan.announced", name=single_line(plan.name), amounts=words.listed(amounts))
     if systems := [single_line(system) for system in plan.without_price if system in plan.callers]:
         yield words("bench_plan.without_price", systems=words.listed(systems))
+    yield from _margin(plan, words)
     if searches := plan.frame.filter(loop="search")["seconds"].to_list():
         yield words("bench_plan.searching", duration=duration(sum(searches), words))
 

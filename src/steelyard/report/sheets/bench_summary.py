@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from steelyard.base.choices import Prefer
 from steelyard.bench.bench import Bench
-from steelyard.bench.returns import MIN_QUESTIONS, WORTH
+from steelyard.bench.returns import MIN_QUESTIONS, worth_of
 from steelyard.report.sheets.amounts import amount, milliseconds, money
 from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (
@@ -30,6 +31,13 @@ from steelyard.report.sheets.sheet import Sheet, best_places, number, p_text, pe
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
+_BARRED = ("failing", "slow", "maybe_slow", "loss")
+"""Reasons for which an option may not be recommended, however good its lists are."""
+_UNPAID = {"none_pays": "loss", "no_net": "not_paying"}
+"""Reason for the base -> that against the rerankers which would be recommended if they paid."""
+_FOR_THE_BASE = ("no_gain", "barred", *_UNPAID)
+"""Reasons for which the base is recommended although it is not shown to be within the margin."""
+
 
 def summary_section(bench: Bench, words: Words) -> Section:
     """What `bench rerank` prints, and the report of its bench begins with."""
@@ -44,7 +52,11 @@ def headline(bench: Bench, words: Words) -> str:
     if row is None:
         return words("bench.headline.none")
     kind = "so_far" if row["reason"] == "best_so_far" else "reranker" if row["depth"] is not None else "base"
-    return words(f"bench.headline.{kind}", system=single_line(row_name(row)))
+    best = _best(bench, row) if row["reason"] == "none_pays" else None
+    if best is not None:
+        kind = "none_pays"
+    named = "" if best is None else single_line(row_name(best))
+    return words(f"bench.headline.{kind}", system=single_line(row_name(row)), best=named)
 
 
 def recommended_row(bench: Bench) -> Row | None:
@@ -89,18 +101,26 @@ def _lines(bench: Bench, words: Words) -> Iterator[str]:
 
 
 def _best(bench: Bench, recommended: Row | None) -> Row | None:
-    """The best in quality of those that hold the objective, of rerankers alone where they have to show a gain.
+    """The best of those that may be recommended: in quality, or by net benefit where none is shown to bring in more.
 
-    Where a net benefit has to be shown, and is not, it is the reranker with the highest.
+    Where it is the base that is recommended, it is the reranker that comes nearest.
     """
-    rows = (row for row in rows_of(bench.choice) if row["on_front"] is not None and row["holds_slo"] in ("yes", None))
-    if recommended is None or recommended["reason"] not in ("no_gain", "no_net"):
-        return max(rows, key=_goodness(bench), default=None)
-    if recommended["reason"] == "no_net":
-        return max(
-            (row for row in rows if row["reason"] == "not_paying"), key=lambda row: row["net"], default=recommended
-        )
-    return max((row for row in rows if row["depth"] is not None), key=_goodness(bench), default=recommended)
+    rows = rows_of(bench.choice)
+    open_ = [row for row in rows if row["on_front"] is not None and row["reason"] not in _BARRED]
+    if recommended is None or recommended["reason"] not in _FOR_THE_BASE:
+        return max(open_, key=_goodness(bench), default=None)
+    if recommended["reason"] in _UNPAID:
+        unpaid = (row for row in rows if row["reason"] == _UNPAID[recommended["reason"]])
+        return max(unpaid, key=lambda row: row["net"], default=recommended)
+    if recommended["reason"] == "barred":
+        return max(_better(bench), key=_goodness(bench), default=recommended)
+    return max((row for row in open_ if row["depth"] is not None), key=_goodness(bench), default=recommended)
+
+
+def _better(bench: Bench) -> list[Row]:
+    """The rerankers that are shown to be better than the base, whether they may be recommended or not."""
+    better = bench.quality.filter(verdict="better").select("system", "depth", "measure").rows()
+    return [row for row in rows_of(bench.choice) if (row["system"], row["depth"], row["measure"]) in better]
 
 
 def _goodness(bench: Bench) -> Callable[[Row], float]:
@@ -122,20 +142,73 @@ def _of(frame: pl.DataFrame, where: dict[str, Any], **more: Any) -> Row | None:
 
 
 def _why(bench: Bench, row: Row | None, best: Row, words: Words) -> str:
-    objective = objective_text(bench.config, words)
-    values = {
-        "measure": best["measure"], "margin": f"{bench.config.margin:g}",
-        "within": words("bench.why.within", objective=objective) if objective else "",
-    }  # fmt: skip
-    if row is not None and row["reason"] == "no_gain":
-        return _no_gain(bench, best, values, words)
-    if row is not None and row["reason"] == "no_net":
-        return _no_net(bench, best, values, words)
-    if row is None or row["reason"] == "best_so_far":
-        return words(f"bench.why.{'none' if row is None else 'so_far'}", **values)
+    values = {"measure": best["measure"], "margin": f"{bench.config.margin:g}", "within": _within(bench, words)}
+    if row is None or row["depth"] is None:
+        return _why_none(bench, row, best, values, words)
+    prefer = _preference(bench)
+    if prefer == "net":
+        return words("bench.why.by_net", **values)
     named = "" if row_name(row) == row_name(best) else words("bench.why.other", best=single_line(row_name(best)))
-    by = _cheap_by(bench) if bench.config.prefer == "cheap" else bench.config.prefer
-    return words(f"bench.why.by_{by}", best=named, **values)
+    surest = _surest(bench) if prefer == "auto" else None
+    by = _cheap_by(bench) if prefer == "cheap" else prefer if surest is None else "alike"
+    ahead = "" if surest is None else single_line(row_name(surest))
+    why = words(f"bench.why.by_{by}", best=named, ahead=ahead, low=_low(bench, surest or row, words), **values)
+    return words("bench.why.and_distance", why=why, distance=_distance(row, values, words))
+
+
+def _why_none(bench: Bench, row: Row | None, best: Row, values: Mapping[str, str], words: Words) -> str:
+    """Why no reranker is recommended."""
+    reason = None if row is None else row["reason"]
+    if reason == "no_gain":
+        return _no_gain(bench, best, values, words)
+    if reason in _UNPAID:
+        return _no_net(bench, reason, best, values, words)
+    if reason == "barred":
+        barred = [(single_line(row_name(of)), words(f"bench.reason.{of['reason']}")) for of in _better(bench)]
+        listed = [words("bench.why.barred_by", system=system, reason=why) for system, why in barred]
+        return words("bench.why.barred", listed=words.listed(listed))
+    return words("bench.why.none" if row is None else "bench.why.base", **values)
+
+
+def _within(bench: Bench, words: Words) -> str:
+    """What is asked of all that may be recommended, as far as it rules something out."""
+    reasons, objective = set(bench.choice["reason"]), objective_text(bench.config, words)
+    asked = [words("bench.why.objective", objective=objective)] if objective else []
+    asked += [words(f"bench.why.not_{reason}") for reason in ("failing", "loss") if reason in reasons]
+    return words("bench.why.within", asked=words.listed(asked)) if asked else ""
+
+
+def _distance(row: Row, values: Mapping[str, str], words: Words) -> str:
+    """Whether what is recommended is shown to be within the margin of the best, and which questions would show it."""
+    if row["not_inferior"] == "yes":
+        return words("bench.why.close", **values)
+    code = "far" if row["needed"] is None else "needed"
+    return words(f"bench.why.{code}", needed=amount(row["needed"]), **values)
+
+
+def _preference(bench: Bench) -> Prefer:
+    """What the choice goes by: of itself by net benefit where that is known, and else by price."""
+    prefer = bench.config.prefer
+    known = (
+        bench.config.value is not None and bench.choice.filter(pl.col("depth").is_not_null())["net"].is_not_null().any()
+    )
+    return "cheap" if prefer == "auto" and not known else prefer
+
+
+def _surest(bench: Bench) -> Row | None:
+    """The option whose net benefit has the greatest lower end, where a cheaper one is recommended in its place."""
+    rows = (row for row in rows_of(bench.choice) if row["reason"] == "not_more" and row["depth"] is not None)
+    return max(rows, key=lambda row: _net_row(bench, row)["net_per_day_low"], default=None)
+
+
+def _low(bench: Bench, row: Row, words: Words) -> str:
+    """The lower end of a net benefit."""
+    low = _net_row(bench, row).get("net_per_day_low")
+    return words("bench.why.a_day", net=money(low, currency_of(bench), sign=True))
+
+
+def _net_row(bench: Bench, row: Row) -> Row:
+    return _of(bench.returns, {"system": row["system"], "depth": row["depth"]}) or {}
 
 
 def _cheap_by(bench: Bench) -> str:
@@ -145,7 +218,7 @@ def _cheap_by(bench: Bench) -> str:
 
 def _apart(bench: Bench, row: Row | None, words: Words) -> Iterator[str]:
     """What has a net benefit that is not told apart from that of the recommended one, where that decides."""
-    if bench.config.prefer == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
+    if _preference(bench) == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
         yield words("bench.why.apart", others=words.listed(list(map(single_line, row["net_not_told_apart"]))))
 
 
@@ -174,16 +247,16 @@ def _value(bench: Bench, row: Row, words: Words) -> str:
     return words("bench.why.value", measure=row["measure"], mean=number(row["quality"], 3), more=more)
 
 
-def _no_net(bench: Bench, best: Row, values: Mapping[str, str], words: Words) -> str:
+def _no_net(bench: Bench, reason: str, best: Row, values: Mapping[str, str], words: Words) -> str:
     """What the reranker with the highest net benefit comes to, where none is shown to bring in more than it costs."""
-    returns = _of(bench.returns, {"system": best["system"], "depth": best["depth"]})
-    if returns is None or returns["net_per_day"] is None:
+    returns = _net_row(bench, best)
+    if returns.get("net_per_day") is None:
         return words("bench.why.net_unknown", **values)
     net, low, high = (
         money(returns[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high")
     )
     ends = words("compare.interval", low=low, high=high)
-    return words("bench.why.no_net", best=single_line(row_name(best)), net=net, ends=ends, **values)
+    return words(f"bench.why.{reason}", best=single_line(row_name(best)), net=net, ends=ends, **values)
 
 
 def _no_gain(bench: Bench, best: Row, values: Mapping[str, str], words: Words) -> str:
@@ -259,21 +332,23 @@ def _cost(row: Row | None, words: Words) -> Iterator[str]:
 
 def _return(row: Row | None, bench: Bench, words: Words) -> Iterator[str]:
     """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
-    if row is None or row["relative_gain"] is None is row["net_per_day"]:
+    if row is None:
         return
-    low, high = row["relative_gain_low"], row["relative_gain_high"]
-    is_few = row["worth"] == "open" and (low is None or not low < WORTH <= high)
-    gain = percent(row["relative_gain"], 1, sign=True)
-    code = "few" if is_few else row["worth"]
-    worth = "" if row["relative_gain"] is None else words(f"bench.worth.{code}", gain=gain, n=MIN_QUESTIONS)
-    if row["net_per_day"] is None:
-        yield words("bench.line.gain", worth=worth)
-        return
-    net, low, high = (money(row[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high"))
-    ends = words("compare.interval", low=low, high=high)
-    yield words("bench.line.return", net=net, ends=ends, share=percent(row["p_positive"]), worth=worth).rstrip()
-    if row["net_per_day_high"] is not None and row["net_per_day_high"] < 0:
-        yield words("bench.line.no_return")
+    if row["net_per_day"] is not None:
+        net, low, high = (
+            money(row[f"net_per_day{end}"], currency_of(bench), sign=True) for end in ("", "_low", "_high")
+        )
+        ends = words("compare.interval", low=low, high=high)
+        share = percent(row["p_positive"])
+        yield words("bench.line.return", net=net, ends=ends, share=share, success=row["success"])
+        if row["net_per_day_high"] is not None and row["net_per_day_high"] < 0:
+            yield words("bench.line.no_return")
+    if row["worth_gain"] is not None:
+        low, high = row["worth_gain_low"], row["worth_gain_high"]
+        is_few = row["worth"] == "open" and (low is None or not low < worth_of(bench.scores)[0].least <= high)
+        gain = percent(row["worth_gain"], 1, sign=True)
+        code = "few" if is_few else row["worth"]
+        yield words(f"bench.worth.{code}", gain=gain, measure=row["worth_measure"], n=MIN_QUESTIONS)
 
 
 # The table -------------------------------------------------------------------------------------------------------
