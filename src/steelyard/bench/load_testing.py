@@ -23,7 +23,7 @@ from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.bundled import bundled_questions
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.config_table import LoadTable
+from steelyard.bench.config_table import LoadTable, percentile_share
 from steelyard.bench.first_questions import first_answers
 from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
@@ -48,7 +48,10 @@ from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
 from steelyard.io.json_files import parse_json
 from steelyard.services.addresses import host_of
+from steelyard.services.announcements import Announcements
 
+NOTICES = Announcements[Note]()
+"""What a reader should know before load is put on a system."""
 _JUDGED = ("n", "reason", "percentile", "limit_ms", "latency_ms", "latency_ms_low", "latency_ms_high")
 _RATES = ("rate", "failing_rate", "reason")
 _OTHER_FILES = 500
@@ -296,6 +299,8 @@ def measure_load(
     """
     loads = _Loads(writer, config, progress)
     levels = plan_levels(config, systems)
+    for note in short_notes(levels, loads.load):
+        NOTICES.announce(note)
     loads.n = len(levels)
     loads.expect(sum(level.duration_s + loads.load.warm_up for level in levels))
     if loads.load.searches and not loads.load.sweep:  # After a sweep it is known how long requests take.
@@ -438,6 +443,22 @@ def load_notes(config: BenchConfig) -> list[Note]:
     speeds = " ".join(f"{speed:g}" for speed in sorted(set(load.speeds or [1.0])))
     replayed = Note("load_replayed", {"name": Path(log.name).name, "speeds": speeds})
     return [*asked, replayed, *([Note("load_whole_seconds", {"name": Path(log.name).name})] if log.is_whole else [])]
+
+
+def short_notes(levels: Sequence[Level], load: LoadTable) -> list[Note]:
+    """Which rates send too few requests to show that a percentile is within its limit, and how long it would take."""
+    strictest = max(load.slo, key=percentile_share)
+    least = Objective.of(load).least_requests
+    short = [level for level in levels if level.loop == "open" and level.amount * level.duration_s < least]
+    if not short or load.searches:  # A search offers a rate for as long as it takes.
+        return []
+    names = list(dict.fromkeys(level.load for level in short))
+    lowest = min(level.amount for level in short)
+    most = round(max(level.amount * level.duration_s for level in short))
+    return [Note("load_short", {
+        "n": len(names), "names": names, "most": most, "percentile": strictest.upper(), "least": least,
+        "seconds": math.ceil(least / lowest),
+    })]  # fmt: skip
 
 
 def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:

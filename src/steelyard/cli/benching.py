@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
+from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.load_testing import NOTICES
 from steelyard.bench.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
 from steelyard.report.formats.bench_plan import announcement_text
+from steelyard.report.sheets.notes import note_text
 from steelyard.report.words import Words
 
 _LONG_S = 60
@@ -37,6 +41,10 @@ def announce(plan: BenchPlan, words: Words) -> None:
         print(f"steelyard: {announcement_text(plan, words)}", file=sys.stderr, flush=True)
 
 
+def _notice(words: Words, note: Note) -> None:
+    print(f"steelyard: {note_text(note, words)}", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def measuring(words: Words, blocks: str) -> Iterator[Progress]:
     """Bars while a bench is measured.
@@ -45,7 +53,7 @@ def measuring(words: Words, blocks: str) -> Iterator[Progress]:
     Raises   SystemExit where the user interrupts it, after a line on what is kept.
     """
     try:
-        with progress_bars(words, between_calls=True) as bars:
+        with progress_bars(words, between_calls=True) as bars, NOTICES.listening(partial(_notice, words)):
             yield bars if sys.stderr.isatty() else announced(words)
     except KeyboardInterrupt as interrupted:
         measured = "what was measured is kept"

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from steelyard.bench.throughput import INCONCLUSIVE
 from steelyard.report.sheets.amounts import amount, bounds, milliseconds
 from steelyard.report.sheets.bench_cells import (
     Row,
@@ -119,7 +120,7 @@ def load_sheet(latency: pl.DataFrame, throughput: pl.DataFrame, words: Words) ->
          percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
          time_ends(row, "p95", words), milliseconds(row["p99"]), milliseconds(row["service_p95"]),
          milliseconds(row["dispatch_p99"]), amount(row["in_flight"]),
-         percent(row["little_gap"], 1, sign=True), _holds(row, words)]
+         percent(row["little_gap"], 1, sign=True), holds_text(row, words)]
         for row in rows
     ]  # fmt: skip
     notes = [words("bench.load.open"), *_latency_notes(rows, words)]
@@ -148,10 +149,17 @@ def joined_levels(latency: pl.DataFrame, throughput: pl.DataFrame) -> list[dict[
     return rows_of(throughput.join(latency.drop("n"), on=keys, how="left", nulls_equal=True, maintain_order="left"))
 
 
-def _holds(row: Row, words: Words) -> str:
+def holds_text(row: Row, words: Words) -> str:
+    """Whether a load is held, and why not; by which percentile, where it is not the P95, whose interval is shown."""
     if row["holds"] is None:
         return "–"
-    return words("bench.yes") if row["holds"] else words("bench.no_since", reason=words(f"bench.fails.{row['reason']}"))
+    key = "open_since" if row["reason"] in INCONCLUSIVE else "no_since"
+    reason = "" if row["holds"] else words(f"bench.fails.{row['reason']}")
+    verdict = words("bench.yes") if row["holds"] else words(f"bench.{key}", reason=reason)
+    if row["percentile"] in (None, "p95"):
+        return verdict
+    interval = time_ends(row, "latency_ms", words)
+    return words("bench.by_percentile", verdict=verdict, percentile=row["percentile"].upper(), interval=interval)
 
 
 def sustained_sheet(sustained: pl.DataFrame, objective: str, words: Words) -> Sheet | None:

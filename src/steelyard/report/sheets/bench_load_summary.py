@@ -19,8 +19,9 @@ from steelyard.report.sheets.bench_cells import (
     row_name,
     rows_of,
     time_ends,
+    without_empty,
 )
-from steelyard.report.sheets.bench_latency import joined_levels, ramp_sheet, streaming_sheet
+from steelyard.report.sheets.bench_latency import holds_text, joined_levels, ramp_sheet, streaming_sheet
 from steelyard.report.sheets.section import Paragraph, Section
 from steelyard.report.sheets.sheet import Sheet, percent
 from steelyard.report.visible import single_line
@@ -109,7 +110,8 @@ def _sheet(bench: Bench, words: Words) -> Sheet:
     cells = [
         [row_name(row), load_text(row, words), amount(row["achieved"]), amount(row["goodput"]),
          percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
-         time_ends(row, "p95", words), milliseconds(row["p99"])]
+         time_ends(row, "p95", words), milliseconds(row["p99"]), holds_text(row, words)]
         for row in rows
     ]  # fmt: skip
-    return Sheet([bench.config.name, *heads([f"short.{name}" for name in names], words)], cells, n_labels=2)
+    header = [bench.config.name, *heads([*(f"short.{name}" for name in names), "holds"], words)]
+    return Sheet(*without_empty(header, cells), n_labels=2)
