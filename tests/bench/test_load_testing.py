@@ -16,12 +16,15 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError, StageError
+from steelyard.base.notes import Note
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config_table import LoadTable
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.live import LIVE, LiveRequests
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
-from steelyard.bench.load_testing import late_notes, load_test
+from steelyard.bench.load_levels import Level
+from steelyard.bench.load_testing import late_notes, load_test, short_notes
 from steelyard.bench.request_scores import request_scores
 from steelyard.bench.requests import REQUESTS, SERVICE_MS
 from steelyard.report.formats.bench import bench_summary
@@ -101,6 +104,34 @@ def test_a_url_is_measured_at_each_load_and_read_back(test_of: Callable[..., Ben
     assert bench.config.load is not None
     assert bench.config.load.slo == {"p95": 0.5, "p99": 1.0}
     assert again.requests.equals(bench.requests)
+
+
+def test_how_a_level_does_is_announced_while_it_runs(
+    test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.bench.live._EVERY_S", 0.01)
+    news, seconds = list[LiveRequests](), list[int]()
+    with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server, LIVE.listening(news.append):
+        test_of(f"{server.url}search", rate=200, users=2, progress=lambda stage, done, total: seconds.append(done))
+    assert {live.label for live in news} == {"search 200/s", "search 2 users"}
+    last = [live for live in news if live.label == "search 200/s"][-1]
+    assert 1 <= last.n <= 20
+    assert last.n_failed <= last.n / 4 + 1
+    assert len(seconds) > 12  # Else eight: before, and after, each level.
+
+
+def test_rates_that_can_show_nothing_are_said_before() -> None:
+    def notes(slo: dict[str, float], *rates: float, **values: Any) -> list[Note]:
+        load = LoadTable(rates=rates, slo=slo, duration=10, **{"sustained": False, **values})
+        return short_notes([Level("a", None, "open", rate, 10.0) for rate in rates], load)
+
+    (note,) = notes({"p50": 0.1, "p95": 0.5}, 2.0, 5.0, 8.0)
+    assert note.values == {
+        "n": 2, "names": ["2/s", "5/s"], "most": 50, "percentile": "P95", "least": 72, "seconds": 36,
+    }  # fmt: skip
+    assert notes({"p50": 0.1}, 2.0) == []
+    assert notes({"p99": 0.1}, 8.0)[0].values["seconds"] == 46
+    assert notes({"p95": 0.5}, 2.0, sustained=True) == []
 
 
 def test_another_load_adds_its_blocks_and_another_duration_is_another_test(test_of: Callable[..., Bench]) -> None:

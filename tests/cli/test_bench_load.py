@@ -10,7 +10,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.cli import bench_load
-from tests.cli.command import complaint, printed, steelyard
+from tests.cli.command import complaint, steelyard
 
 QUICK = ("--duration", "0.2", "--warm-up", "0")
 
@@ -25,10 +25,16 @@ def queries(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None:
     with sleepy_server(SleepySettings(service_s=0.005)) as server:
-        text = printed(
+        done = steelyard(
             "bench", "load", f"{server.url}ask", "--queries", queries, "--rate", "50,100", "--users", "2", *QUICK,
             "--slo", "p95=500ms", "-o", tmp_path / "bench", "--lang", lang,
         )  # fmt: skip
+    text, notice = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == 0, notice
+    assert notice.count("\n") == 1
+    assert "50/s, 100/s" in notice.replace("、", ", ")
+    assert ("20 requests at most cannot show a P95, which takes 72" in notice) == (lang == "en")
+    assert ("open: too few requests to say" in text) == (lang == "en")
     assert "ask" in text
     assert ("answered/s" in text) == (lang == "en")
     assert Bench.read(tmp_path / "bench").requests["rate"].unique().drop_nulls().sort().to_list() == [50, 100]

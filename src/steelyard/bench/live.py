@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from steelyard.bench.load.served import Request
 from steelyard.services.announcements import Announcements
 
 _EVERY_S = 0.25
@@ -32,6 +35,31 @@ class LiveRequests:
 
 LIVE = Announcements[LiveRequests]()
 """How the block does that is measured, some four times a second."""
+
+
+@contextmanager
+def watching(label: str, ended: Sequence[Request], show: Callable[[float], object]) -> Iterator[None]:
+    """Announce how requests do while load is put on a system, by a thread of its own.
+
+    ended   grows as requests end;   show   is called with the seconds since this began, as often
+    """
+    live, is_over, began = LiveBlock(label), threading.Event(), time.perf_counter()
+
+    def watch() -> None:
+        n = 0
+        while not is_over.wait(_EVERY_S):
+            for request in ended[n:]:
+                live.add(request.end - request.intended, is_answered=request.outcome == "ok")
+                n += 1
+            show(time.perf_counter() - began)
+
+    watcher = threading.Thread(target=watch, name="steelyard-watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 class LiveBlock:

@@ -17,6 +17,7 @@ from steelyard.bench.config_table import LoadTable
 from steelyard.bench.load.arrivals import Schedule
 from steelyard.bench.load.closed_loop import occupy
 from steelyard.bench.load.open_loop import offer
+from steelyard.bench.load.served import Request
 from steelyard.bench.loaded_systems import LoadedSystem
 from steelyard.bench.ramping import middle_rate
 from steelyard.bench.request_scores import load_name
@@ -81,14 +82,16 @@ class Level:
             system.digest, at_once, list(system.queries.items()), load, self.load, config.timeout, config.seed
         )
 
-    def measure(self, system: LoadedSystem, config: BenchConfig) -> pl.DataFrame:
-        """Put this load on the system; its requests, of schema REQUESTS."""
+    def measure(
+        self, system: LoadedSystem, config: BenchConfig, ended: list[Request] | None = None
+    ) -> pl.DataFrame:  # fmt: skip
+        """Put this load on the system; its requests, of schema REQUESTS;   ended   they are added to as they end"""
         load = config.load or LoadTable()
         if self.loop != "closed":
             system.prepare(system.workers or 1)
             schedule = self._schedule(config)
             requests = offer(
-                system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout
+                system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout, ended=ended
             )  # fmt: skip
             if self.first is not None:
                 rate = middle_rate(self.duration_s, self.first, self.amount)
@@ -98,7 +101,7 @@ class Level:
             requests = occupy(
                 system.ask, system.queries, users=int(self.amount), think_time_s=load.think_time,
                 workers=system.users_at_once, duration_s=self.duration_s, timeout_s=config.timeout,
-                warm_up_s=load.warm_up,
+                warm_up_s=load.warm_up, ended=ended,
             )  # fmt: skip
         # A rate may be measured as it is configured, and once more for as long as a probe takes.
         repetition = 1 if self.probe is None else 2 + self.probe

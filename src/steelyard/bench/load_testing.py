@@ -27,8 +27,10 @@ from steelyard.bench.config_table import LoadTable, percentile_share
 from steelyard.bench.first_questions import first_answers
 from steelyard.bench.first_search import search_candidates
 from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.live import watching
 from steelyard.bench.load.open_loop import MOST_UNDER_WAY
 from steelyard.bench.load.quiet import allow_open_files
+from steelyard.bench.load.served import Request
 from steelyard.bench.load_levels import (
     LEAST_GROWTH,
     Level,
@@ -335,15 +337,20 @@ class _Loads:
         """Count on so many seconds more of load at most, or on fewer where they are below 0."""
         self._most_seconds += seconds
 
-    def _show(self) -> None:
+    def _show(self, since_s: float = 0.0) -> None:
+        """Report how far it is;   since_s   seconds of the level that is measured"""
         self._progress("levels", len(self.names), self.n)
-        self._progress("seconds", round(self._seconds), round(self._most_seconds))
+        self._progress("seconds", round(self._seconds + since_s), round(self._most_seconds))
 
     def requests(self, system: LoadedSystem, level: Level) -> pl.DataFrame:
         """The requests of a level."""
         self._show()
         if not self._writer.add(level.name, level.digest(system, self._config)):
-            write_block(self._writer.path, level.name, level.measure(system, self._config))
+            ended, whole_s = list[Request](), level.duration_s + self.load.warm_up
+            label = f"{system_label(level.system, level.depth)} {level.load}"
+            with watching(label, ended, lambda since_s: self._show(min(since_s, whole_s))):
+                requests = level.measure(system, self._config, ended)
+            write_block(self._writer.path, level.name, requests)
         self.names.append(level.name)
         self._seconds += level.duration_s + self.load.warm_up
         self._show()

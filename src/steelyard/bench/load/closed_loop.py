@@ -25,7 +25,7 @@ from steelyard.services.loops import cancel_requests
 
 def occupy(
     ask: Ask, queries: Mapping[str, str], *, users: int, duration_s: float, think_time_s: float = 0.0,
-    timeout_s: float = 60.0, warm_up_s: float = 0.0, workers: int | None = None,
+    timeout_s: float = 60.0, warm_up_s: float = 0.0, workers: int | None = None, ended: list[Request] | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     """Let so many users ask, each the next question once the last is answered.
 
@@ -35,6 +35,7 @@ def occupy(
     timeout_s     from sending; a request without an answer by then is a timeout, and is never dropped
     duration_s    in which requests are sent;   warm_up_s   seconds before, whose requests are left out
     workers       requests that the system takes at once, others wait; None for all
+    ended         to which requests are added as they end, for those who watch
     Returns       of schema REQUESTS; system and depth are null
     Raises        InputError for users and durations that cannot be, and without queries.
     """
@@ -43,7 +44,7 @@ def occupy(
             f"{users} users for {duration_s:g} s who think for {think_time_s:g} s; expected one user at least, a "
             "duration above 0, and a think time from 0"
         )
-    crowd = _Crowd(ask, checked_queries(queries), timeout_s, workers)
+    crowd = _Crowd(ask, checked_queries(queries), timeout_s, workers, [] if ended is None else ended)
     with quiet_interpreter():
         start = crowd.work(users, warm_up_s + duration_s, think_time_s)
     return requests_frame(crowd.finished(), loop="closed", start=start + warm_up_s, users=users)
@@ -52,12 +53,13 @@ def occupy(
 class _Crowd:
     """Users, a thread each."""
 
-    def __init__(self, ask: Ask, asked: list[tuple[str, str]], timeout_s: float, workers: int | None) -> None:
-        self._ask, self._asked, self._timeout_s = ask, asked, timeout_s
+    def __init__(
+        self, ask: Ask, asked: list[tuple[str, str]], timeout_s: float, workers: int | None, ended: list[Request]
+    ) -> None:  # fmt: skip
+        self._ask, self._asked, self._timeout_s, self._finished = ask, asked, timeout_s, ended
         self._turn: AbstractContextManager[object] = nullcontext() if workers is None else _FairTurns(workers)
         self._numbers = count()
         self._under_way: dict[int, Request] = {}
-        self._finished: list[Request] = []
         self._until = math.inf
 
     def work(self, users: int, duration_s: float, think_time_s: float) -> float:

@@ -26,8 +26,9 @@ _POLL_S = 0.002
 
 
 def offer(
-    ask: Ask, queries: Mapping[str, str], schedule: Schedule, *, timeout_s: float = 60.0, workers: int | None = None
-) -> pl.DataFrame:
+    ask: Ask, queries: Mapping[str, str], schedule: Schedule, *, timeout_s: float = 60.0, workers: int | None = None,
+    ended: list[Request] | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Send requests at their times, and wait for none before the next: what users of a service do.
 
     ask        is called by several threads at once
@@ -36,11 +37,12 @@ def offer(
                computer cannot send within as long after its time
     workers    requests that the system takes at once; the others wait in its queue, which is its own time.  None for
                all that come
+    ended      to which requests are added as they end, for those who watch
     Returns    of schema REQUESTS; latency counts from the intended start.  system and depth are null
     Raises     InputError without queries.
     """
     asked = checked_queries(queries)
-    crew = _Crew(ask, timeout_s, workers)
+    crew = _Crew(ask, timeout_s, workers, [] if ended is None else ended)
     with quiet_interpreter():
         start = crew.work(schedule.times.tolist(), asked)
     return requests_frame(crew.finished(), loop="open", start=start, rate=schedule.rate)
@@ -67,13 +69,12 @@ class _Task(NamedTuple):
 class _Crew:
     """Threads that ask: one more is started where all are busy, up to a limit."""
 
-    def __init__(self, ask: Ask, timeout_s: float, workers: int | None) -> None:
-        self._ask, self._timeout_s = ask, timeout_s
+    def __init__(self, ask: Ask, timeout_s: float, workers: int | None, ended: list[Request]) -> None:
+        self._ask, self._timeout_s, self._finished = ask, timeout_s, ended
         self._has_queue = workers is not None
         self._limit = MOST_UNDER_WAY if workers is None else workers
         self._tasks = SimpleQueue[_Task | None]()
         self._handed: list[_Task] = []
-        self._finished: list[Request] = []
         self._sent: dict[int, float] = {}
         self._threads: list[threading.Thread] = []
         self._stopped = False
