@@ -265,6 +265,10 @@ def test_caches_and_logs_beside_a_file_are_no_links(foreign: Path, canary: Path)
     refused(lambda: model_files(foreign / "v.parquet"), "leads out of the folder")
     with pytest.raises(sy.InputError, match="leads out of the folder"), overwriting([foreign / "run"]):
         pass
+    (foreign / "runs").mkdir()
+    (foreign / "runs" / ".steelyard-cache.sqlite").symlink_to(canary / "new.sqlite")
+    refused(lambda: Config.of({"documents": str(foreign)}, base=foreign), "leads out of the folder")
+    assert Config.of({"documents": str(foreign), "cache": str(foreign / "runs" / "c.sqlite")}).cache is not None
 
 
 # The folder of a bench

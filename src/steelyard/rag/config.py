@@ -42,6 +42,7 @@ from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.own_paths import own_file
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.data.questions import Questions
@@ -299,7 +300,7 @@ def existing_path(key: str, value: str | Path | None, base: Path, *tables: Key) 
 
 def _cache(value: bool | str | Path, base: Path) -> Path | None:
     if isinstance(value, bool):
-        return base / "runs" / CACHE_NAME if value else None
+        return own_file(base / "runs", CACHE_NAME) if value else None
     return resolve_path(value, base)
 
 
