@@ -353,6 +353,7 @@ def test_without_a_load_a_sweep_goes_from_one_user_to_the_ceiling(
     ceiling = closed["achieved"].max()
     assert rates == pytest.approx([ceiling * share for share in (0.25, 0.5, 0.75)], rel=0.01)  # type: ignore[operator]
     assert bench.sustained.height == 1
+    assert not any(level["is_asked"] for level in json.loads(bench.folder.levels.read_text())["levels"])
     text = bench_summary(bench, read_words("en"))
     assert "search, one request at a time: P50" in text
     assert "At most" in text

@@ -131,7 +131,7 @@ def plan_levels(config: BenchConfig, systems: Iterable[LoadedSystem]) -> list[Le
     for system in systems:
         if log is not None:
             levels += [
-                Level(system.name, system.depth, "open", log.rate * speed, log.seconds(speed, load.log_s), speed=speed)
+                Level(system.name, system.depth, "open", log.rate(speed), log.seconds(speed, load.log_s), speed=speed)
                 for speed in sorted(set(load.speeds or [1.0]))
             ]
         levels += [Level(system.name, system.depth, loop, amount, load.duration) for loop, amount in loads]

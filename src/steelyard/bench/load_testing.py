@@ -417,14 +417,15 @@ class _Loads:
 def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dict[str, Any]]]:
     """What a gate judges: rates that were offered, and of each system the one that is sustained.
 
-    Rates are asked for where they are named and none is searched; else one that holds is.
+    Rates are asked for where they are named, or come by a log, and none is searched; else one that holds is.
     """
     rows = throughput(requests, Objective.of(load))
     configured = requests.filter(pl.col("repetition") == 1, loop="open").select("system", "depth", "rate").unique()
+    are_asked = not load.searches and not load.sweep
     levels = [
         {
             "system": system_label(row["system"], row["depth"]), "load": load_name(row["rate"], None),
-            "is_asked": not load.searches and (row["system"], row["depth"], row["rate"]) in configured.rows(),
+            "is_asked": are_asked and (row["system"], row["depth"], row["rate"]) in configured.rows(),
             **{name: _finite(row[name]) for name in _JUDGED},
         }
         for row in rows.filter(loop="open").to_dicts()

@@ -195,7 +195,7 @@ def _load_rows(config: BenchConfig, row: Mapping[str, Any]) -> Iterator[dict[str
     if (log := config.arrival_log) is not None:
         speeds = load.speeds or [1.0]
         lengths = [log.seconds(speed, load.log_s) for speed in speeds]
-        n = round(log.rate * sum(speed * (s + load.warm_up) for speed, s in zip(speeds, lengths, strict=True)))
+        n = round(sum(log.rate(speed) * (s + load.warm_up) for speed, s in zip(speeds, lengths, strict=True)))
         yield _row(row, "open", n) | {"seconds": sum(lengths) + load.warm_up * len(lengths)}
     if load.rates:
         n = round(sum(load.rates) * seconds)

@@ -45,7 +45,7 @@ BURST = [100.0, 100.25, 100.25, 100.25, 104.0]
 def test_requests_come_as_they_were_logged_with_their_bursts(tmp_path: Path, name: str, text: str) -> None:
     log = log_of(tmp_path, text, name)
     assert log.times.tolist() == [0.0, 0.25, 0.25, 0.25, 4.0]
-    assert log.rate == 5 / 4
+    assert log.rate(1) == 5 / 4
     assert log.questions() == {f"{i:06d}": f"what is {i}?" for i in range(5)}
     assert log.schedule(2, rng()).times.tolist() == [0.0, 0.125, 0.125, 0.125, 2.0]
     assert log.schedule(2, rng()).rate == 2.5
@@ -71,7 +71,7 @@ def test_whole_seconds_are_no_bursts(tmp_path: Path) -> None:
     log = log_of(tmp_path, lines(*({"time": 1_700_000_000 + n // 20} for n in range(200))))
     times = log.schedule(1, rng()).times
     assert log.is_whole
-    assert log.rate == 20
+    assert (log.rate(1), log.rate(1 / 3)) == (20, 6.67)
     assert np.floor(times).tolist() == [n // 20 for n in range(200)]
     assert np.diff(times).max() < 0.5
     assert (times == log.schedule(1, rng()).times).all()

@@ -79,10 +79,9 @@ class ArrivalLog:
         """Seconds from the first request to the last, or to the end of the last whole second."""
         return float(self.times[-1]) + self.is_whole
 
-    @property
-    def rate(self) -> float:
-        """Requests a second on average."""
-        return len(self.times) / self.span_s
+    def rate(self, speed: float) -> float:
+        """Requests a second on average, at so many times its speed, in three digits: it names a level."""
+        return float(f"{len(self.times) / self.span_s * speed:.3g}")
 
     def questions(self) -> dict[str, str] | None:
         """What was asked, in the order of arrival, by its number; None where some line does not say."""
@@ -116,8 +115,8 @@ class ArrivalLog:
         counted = counted[counted <= self.seconds(speed, duration_s)]
         if len(counted) > MOST_REQUESTS:
             raise InputError(f"{self.name}: holds {len(counted):,} requests, more than {MOST_REQUESTS:,}; cut it")
-        before = arrival_times(self.rate * speed, warm_up_s, "poisson", rng) - warm_up_s if warm_up_s else np.empty(0)
-        return Schedule(np.concatenate([before, counted]), self.rate * speed)
+        before = arrival_times(self.rate(speed), warm_up_s, "poisson", rng) - warm_up_s if warm_up_s else np.empty(0)
+        return Schedule(np.concatenate([before, counted]), self.rate(speed))
 
 
 def _time(value: Any, where: str) -> tuple[str, float]:
