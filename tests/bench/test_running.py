@@ -1,12 +1,7 @@
 """Rerankers measured from a configuration to a folder; what an interruption costs, and what a change does."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -326,38 +321,3 @@ def test_damaged_manifests_are_refused(finished: Path, folder: Path) -> None:
         path.write_text(json.dumps(manifest | change))
         with pytest.raises(sy.InputError, match=r"manifest\.json"):
             bench_rerankers(config, folder=folder)
-
-
-_SLEEPY = '''
-import time
-
-class Sleepy:
-    def scores(self, query: str, texts: list[str]) -> list[float]:
-        time.sleep(0.004)
-        return [float(len(text)) for text in texts]
-'''  # fmt: skip
-
-
-@pytest.mark.slow
-def test_killed_again_and_again_it_measures_no_block_twice(tmp_path: Path) -> None:
-    """SIGKILL at any moment costs the block under way at most."""
-    config = bench_config(tmp_path)
-    (tmp_path / "sleepy.py").write_text(_SLEEPY)
-    systems = 'systems.a.rerank = "sleepy:Sleepy"\nsystems.b.rerank = "lexical"\n'
-    keys = ("name", "truth", "candidates", "documents", "depths", "repetitions", "warm_up")
-    text = "".join(f"{key} = {json.dumps(config.values[key])}\n" for key in keys)
-    (tmp_path / "bench.toml").write_text(text + systems)
-    code = "import sys, steelyard.bench.running as r; r.bench_rerankers(sys.argv[1])"
-    written = dict[str, int]()
-    for kill_after_s in [0.3 + 0.12 * n for n in range(12)] + [60.0]:
-        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "bench.toml")], env=os.environ.copy())
-        deadline = time.monotonic() + kill_after_s
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        for path in (config.folder / BLOCKS).glob("r*"):
-            if not path.name.endswith(".rankings.parquet"):
-                assert written.setdefault(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
-    assert len(written) == 8
-    assert len(Bench.read(config.folder).requests) == 48

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ class Crossings:
         place = {query_id: q for q, query_id in enumerate(ids)}
         run = self.system.run
         in_run = run.frame["query_id"].unique(maintain_order=True).to_list() if isinstance(run, Run) else []
-        orders = (in_run, list(self.weighing.questions), sorted(ids, key=_natural))
+        orders = (in_run, list(self.weighing.questions), _in_natural_order(tuple(ids)))
         distinct = {tuple(place[query_id] for query_id in order if query_id in place) for order in orders}
         yield from (np.array(order, np.int64) for order in sorted(distinct) if len(order) > 1)
 
@@ -172,6 +173,11 @@ def _labels(weighing: Weighing, place: int) -> pl.DataFrame:
     corpus = Corpus(replace(evidence.table, complete=True), evidence.resolution.documents.texts)
     resolver = Resolver(gold, corpus=corpus, rule=evidence.mapping.rule, steps=evidence.mapping.steps)
     return resolver.resolve(outputs).labels.frame.drop_nulls("doc_id")
+
+
+@lru_cache(maxsize=1)
+def _in_natural_order(query_ids: tuple[str, ...]) -> Sequence[str]:
+    return sorted(query_ids, key=_natural)
 
 
 def _natural(query_id: str) -> list[Any]:

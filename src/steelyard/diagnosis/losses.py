@@ -82,6 +82,8 @@ def unused_gold(weighed: Weighed, query_ids: Sequence[str], min_gain: float) -> 
     Where documents are weighed, a chunk of a gold document does.
     """
     answers = weighed.outputs.answers if weighed.outputs else {}
+    if not answers:
+        return None, np.zeros(len(query_ids), bool)
     cited_ids = [set(citations(answers.get(query_id, ""))) for query_id in query_ids]
     cited = np.array([bool(ids) for ids in cited_ids], bool)
     if not cited.any() or weighed.labels is None:
