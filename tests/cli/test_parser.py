@@ -154,3 +154,21 @@ def test_an_unknown_command_is_answered_with_the_nearest() -> None:
     assert complaint("evalute") == "steelyard: no command is called 'evalute'; did you mean evaluate?\n"
     assert complaint("x") == "steelyard: no command is called 'x'; try `steelyard --help`\n"
     assert "unrecognized arguments: --nope; try `steelyard compare --help`" in complaint("compare", "a", "b", "--nope")
+
+
+@pytest.mark.parametrize("words", [("--alpha", "x" * 500), ("--lang", "x y" * 200), (f"--{'x' * 500}",)])
+def test_long_values_are_cut(words: tuple[str, ...]) -> None:
+    message = complaint("compare", "a", "b", *words)
+    assert len(message) < 250
+    assert "…" in message
+    assert message.endswith("\n")
+
+
+def test_a_name_of_two_lines_is_said_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(words: list[str]) -> None:
+        raise OSError(5, "Input/output error", "a\nb")
+
+    monkeypatch.setattr("steelyard.cli.app.command_of", fails)
+    assert complaint("compare", environment={"STEELYARD_TRACEBACK": ""}).startswith(
+        "steelyard: a\\nb: Input/output error"
+    )

@@ -568,6 +568,13 @@ def test_carriage_returns_as_line_ends_are_named(name: str, text: str, tmp_path:
         sy.evaluate({"q1": ["d1"]}, tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_another_encoding_is_named_with_what_to_try(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes('{"qid": "q1", "retrieved": ["文档"]}\n'.encode("gbk"))
+    with pytest.raises(sy.InputError, match=r"byte 0xce at \d+ is not UTF-8; convert .* -f gbk"):
+        sy.Run.read(tmp_path / name)
+
+
 def test_two_objects_on_lines_of_windows_are_jsonl(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{\r\n"q1": ["d1"]}\r\n{"q2": ["d1"]}\r\n')
     with pytest.raises(sy.InputError, match=r"Extra data.* is JSONL"):

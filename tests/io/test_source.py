@@ -1,9 +1,12 @@
 """Digests of files, taken when they are asked for or ahead of that; and how much is held of lines and archives."""
 
+import errno
 import gzip
 import hashlib
 import io
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import steelyard as sy
 from steelyard.io import source, tables
 from steelyard.io.source import Source, hash_ahead
+from steelyard.io.write import write_bytes
 
 
 @pytest.fixture
@@ -137,3 +141,25 @@ def test_a_table_in_an_archive_is_read_in_pieces(
     monkeypatch.setattr(source, "BLOCK_BYTES", block)
     assert want.height == 40
     assert sy.Run.read(tmp_path / "a.csv.gz").frame.equals(want)
+
+
+def test_a_folder_that_cannot_be_entered_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are hidden, and seemed not to be there."""
+
+    def lstat(path: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    with pytest.raises(sy.InputError, match=r"a\.run: cannot be reached \(Permission denied\); check the permissions"):
+        Source("a.run")
+
+
+def test_a_folder_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mkstemp(**_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    with pytest.raises(sy.OutputError, match=r"cannot be written \(No such file or directory\)"):
+        write_bytes(tmp_path / "none" / "a", b"")
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
+    with pytest.raises(sy.OutputError, match=r"cannot be written \(its folder takes no new files\); choose another"):
+        write_bytes(tmp_path / "a", b"")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
-from steelyard.align.mismatch import no_common_query
+from steelyard.align.mismatch import no_common_query, refuse_look_alikes
 from steelyard.align.order import Streaks
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import OnDuplicate
@@ -59,6 +59,8 @@ def align_rankings(
     unjudged = rankings.keys() - set(truth.query_ids)
     if not seen.any():
         raise no_common_query(truth, name, sorted(unjudged))
+    if not rank:
+        refuse_look_alikes(truth, name, (doc for ranking in rankings.values() for doc in ranking))
     (alignment,) = alignments_of(
         truth, query=np.array(query, np.int64), rank=np.array(rank, np.int64), gain=np.array(gain, float),
         n_retrieved=n_retrieved, seen=seen, tied=tied,

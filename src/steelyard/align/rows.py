@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
-from steelyard.align.mismatch import no_common_query
+from steelyard.align.mismatch import no_common_query, refuse_look_alikes
 from steelyard.align.order import Ordered
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.choices import OnDuplicate
@@ -45,7 +45,11 @@ def align_rows(truth: Truth, run: FrameReader, *, on_duplicate: OnDuplicate = "e
         hits.add_scattered()
     if not hits.seen.any():
         raise no_common_query(truth, run.name, sorted(hits.unjudged[0]))
-    return hits.aligned()[0]
+    aligned = hits.aligned()[0]
+    if not len(aligned.alignment.hit_rank):
+        with closing(run.batches()) as batches:
+            refuse_look_alikes(truth, run.name, next(batches)["doc_id"].drop_nulls().unique(maintain_order=True))
+    return aligned
 
 
 def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Aligned] | None:
@@ -66,7 +70,8 @@ def align_frames(truth: Truth, frame: pl.DataFrame, heights: Ints) -> list[Align
         return None
     if not hits.seen.reshape(len(heights), -1).any(axis=1).all():
         return None
-    return hits.aligned()
+    aligned = hits.aligned()
+    return aligned if all(len(each.alignment.hit_rank) for each in aligned) else None
 
 
 def _whole_queries(batches: Iterable[pl.DataFrame]) -> Iterator[_Blocks]:

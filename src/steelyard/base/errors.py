@@ -6,15 +6,18 @@ builtin that a caller would expect, so `except ValueError` keeps working.
 
 from __future__ import annotations
 
+import errno
 import re
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 _LONGEST_MESSAGE = 300
 _LONGEST_VALUE = 80
 _LONG, _BEGINNING, _END = 1_000, 1_500, 500
 _READ = 5_000
 """Characters at either end of a message that are looked through: a value in it may be a whole file."""
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_VALUE + 3},}}")
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\")")
 
 
@@ -85,6 +88,13 @@ class StageError(SteelyardError, RuntimeError):
         self.stage = stage
 
 
+def reason_of(error: OSError, folder: Path) -> str:
+    """Why the system makes nothing in a folder; some, such as /proc, are there and say that they are not."""
+    if error.errno == errno.ENOENT and folder.is_dir():
+        return "its folder takes no new files"
+    return error.strerror or str(error)
+
+
 def quoted(value: object) -> str:
     """A value in a message, as Python writes it, cut after 80 characters.
 
@@ -94,6 +104,15 @@ def quoted(value: object) -> str:
     # A text is cut before it is written: it may be the whole file.
     text = _said(repr, value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= _LONGEST_VALUE + 2 else f"{text[:_LONGEST_VALUE]}…"
+
+
+def without_long_values(message: str) -> str:
+    """A message of others with its long words and values in quotes cut.
+
+    >>> without_long_values("invalid float value: '" + "x" * 1_000 + "'") == "invalid float value: '" + "x" * 80 + "…"
+    True
+    """
+    return _LONG_WORD.sub(lambda word: f"{word[0][: _LONGEST_VALUE + 1]}…", _QUOTED.sub(lambda q: _cut(q[0]), message))
 
 
 def exception_line(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, without_long_values
 
 _HELP_COLUMN = 30
 
@@ -122,4 +122,4 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise   InputError, with the place where all options are explained."""
-        raise InputError(f"{message}; try `{self.prog} --help`")
+        raise InputError(f"{without_long_values(message)}; try `{self.prog} --help`")

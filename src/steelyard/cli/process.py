@@ -50,7 +50,7 @@ def _leave(error: BaseException) -> NoReturn:
     from steelyard.report.visible import visible
 
     # Messages quote names and values of files, which must not reach the terminal as commands.
-    print(f"steelyard: {visible(_reason(error))}", file=sys.stderr)
+    print(f"steelyard: {visible(_reason(error)).replace(chr(10), chr(92) + 'n')}", file=sys.stderr)
     _give_output_up()
     if os.environ.get(_TRACEBACK) and not isinstance(error, SteelyardError):
         raise error

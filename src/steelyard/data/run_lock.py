@@ -19,7 +19,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from steelyard.base.errors import OutputError
+from steelyard.base.errors import OutputError, reason_of
 from steelyard.base.file_locks import is_at, try_lock
 from steelyard.base.machine import timestamp
 from steelyard.base.own_paths import own_file
@@ -103,7 +103,7 @@ def run_lock(folder: Path) -> Iterator[Holder | None]:
         raise
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-            reason = error.strerror or error
+            reason = reason_of(error, folder.parent)
             raise OutputError(f"{folder}: cannot be written ({reason}); make room, or choose another folder") from error
         acquired = None
     if acquired is None:

@@ -57,8 +57,8 @@ class Source:
         self.name = "standard input" if self.is_stdin else str(path)
         self._once = self.is_stdin or not (os.path.isfile(self.path) or os.path.isdir(self.path))
         self._is_whole = False
-        if not self.is_stdin and not os.path.lexists(self.path):
-            raise InputError(f"{self.name}: there is no such file; check the path")
+        if not self.is_stdin and (fault := unreachable(self.path)):
+            raise InputError(f"{self.name}: {fault}")
         if not self.is_stdin and os.path.isdir(self.path):
             raise InputError(f"{self.name}: is a folder, where a file is expected; name one that is in it")
 
@@ -293,6 +293,20 @@ def source_of(path: str | Path | Source) -> Source:
 def has_bare_return(content: bytes) -> bool:
     """Whether a carriage return divides a line, rather than ends it before a line feed."""
     return content.count(b"\r") > content.count(b"\r\n") and _BARE_RETURN.search(content) is not None
+
+
+def unreachable(path: Path) -> str:
+    """Why nothing is found at a path; nothing where something is.
+
+    A folder whose names may be read, but not what is in it, hides its files as if they were not there.
+    """
+    try:
+        os.lstat(path)
+    except PermissionError as error:
+        return f"cannot be reached ({error.strerror}); check the permissions of its folder, which needs x to be entered"
+    except (OSError, ValueError):  # No path holds the character NUL.
+        return "there is no such file; check the path"
+    return ""
 
 
 def strip_compression(name: str) -> tuple[str, str | None]:

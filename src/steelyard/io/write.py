@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.base.errors import InputError, OutputError, quoted
+from steelyard.base.errors import InputError, OutputError, quoted, reason_of
 from steelyard.base.schema import canonical_order
 from steelyard.io.formats import BY_SUFFIX, format_of
 from steelyard.io.numbers import EXACT
@@ -84,7 +84,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     except OSError as error:
         name = "standard output" if str(path) == "-" else path
         advice = "make room, or choose another place" if error.errno in _NO_ROOM else "choose another place"
-        raise OutputError(f"{name}: cannot be written ({error.strerror or error}); {advice}") from error
+        raise OutputError(f"{name}: cannot be written ({reason_of(error, target.parent)}); {advice}") from error
     finally:
         # Whatever ends this, Ctrl-C too, leaves no half file behind.
         if temporary is not None and os.path.exists(temporary):
