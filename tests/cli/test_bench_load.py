@@ -34,7 +34,7 @@ def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None
     assert notice.count("\n") == 1
     assert "50/s, 100/s" in notice.replace("、", ", ")
     assert ("20 requests at most cannot show a P95, which takes 72" in notice) == (lang == "en")
-    assert ("open: too few requests to say" in text) == (lang == "en")
+    assert ("open: too few independent requests to say" in text) == (lang == "en")
     assert "ask" in text
     assert ("answered/s" in text) == (lang == "en")
     assert Bench.read(tmp_path / "bench").requests["rate"].unique().drop_nulls().sort().to_list() == [50, 100]

@@ -457,7 +457,7 @@ def test_a_load_test_says_whether_the_rate_holds(tmp_path: Path) -> None:
         ([{"system": "a", "rate": 8.0, "failing_rate": 9.0, "reason": "backlog"}],
          "a holds 8 requests a second (P95 ≤ 500 ms), and not 9: a backlog grows."),
         ([{"system": "a", "rate": None, "failing_rate": 9.0, "reason": "few"}],
-         "Too few requests to say whether a holds 9 a second (P95 ≤ 500 ms)."),
+         "Too few independent requests to say whether a holds 9 a second (P95 ≤ 500 ms)."),
         ([{"system": "a", "rate": 8.0, "failing_rate": 9.0, "reason": "few"}],
          "a holds 8 requests a second (P95 ≤ 500 ms); of 9, more requests would decide."),
         ([{"system": "a", "rate": 8.0}, {"system": "b", "rate": None}],
