@@ -386,6 +386,17 @@ def test_a_sweep_searches_from_what_users_were_answered(
     assert seconds[-1][0] == seconds[-1][1] == len(bench.folder.manifest["blocks"])
 
 
+def test_a_short_level_of_a_sweep_rules_no_rate_out(
+    test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = list[pl.DataFrame]()
+    monkeypatch.setattr("steelyard.bench.load_testing.sustained_rate", lambda *_, levels, **__: searches.append(levels))
+    with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server:
+        bench = test_of(f"{server.url}search", slo="p50=500ms", concurrency=None)
+    assert bench.throughput.filter(loop="open")["holds"].to_list() == [False] * 3
+    assert searches[0]["loop"].unique().to_list() == ["closed"]
+
+
 def test_a_sweep_of_a_system_that_fails_ends_with_one_user(test_of: Callable[..., Bench]) -> None:
     with sleepy_server(SleepySettings(silent_after=1)) as server:
         bench = test_of(f"{server.url}search", timeout=0.05)

@@ -402,6 +402,8 @@ class _Loads:
         if is_too_slow(requests, objective):
             return
         levels = throughput(requests, objective)
+        if self.load.sweep:  # Its levels are too short to rule a rate out: a stall of this machine would.
+            levels = levels.filter(pl.col("holds") | pl.col("loop").eq("closed"))
 
         def offer(rate: float, part: int) -> pl.DataFrame:
             self.n += 1
