@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +21,7 @@ from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, Opened
 for _module in ("altair", "vl_convert"):
     pytest.importorskip(_module, reason="charts need the extra report")
 from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench  # noqa: E402
+from steelyard.report.charts.bench_choice import _Frame, _meet  # noqa: E402
 from steelyard.report.charts.plot import log_axis  # noqa: E402
 
 EN = read_words("en")
@@ -122,13 +124,69 @@ def test_levels_at_which_most_requests_fail_are_no_point(tmp_path: Path) -> None
 def test_the_front_has_error_bars_and_says_what_is_recommended(specs: dict[str, dict[str, Any]]) -> None:
     points = {row["label"]: row for row in rows(specs["front_latency"], "label", "kind")}
     assert {label: row["kind"] for label, row in points.items()} == {
-        "words@10": "behind others", "words@50": "on the front", "api@10": "on the front", "api@50": "recommended",
+        "words@10": "on the front", "words@50": "on the front", "api@10": "on the front", "api@50": "recommended",
+    }  # fmt: skip
+    of_costs = {row["label"]: row["kind"] for row in rows(specs["front_cost"], "label", "kind")}
+    assert of_costs == {
+        "words@10": "behind others", "words@50": "on the front", "api@10": "behind others", "api@50": "recommended",
     }  # fmt: skip
     best = points["api@50"]
     assert [best[end] for end in ("left", "x", "right")] == pytest.approx([279.0, 310.0, 341.0])
     assert [best[end] for end in ("low", "y", "high")] == pytest.approx([0.395, 0.42, 0.445])
     costs = {row["label"]: row["x"] for row in rows(specs["front_cost"], "label", "kind")}
     assert costs["api@50"] == pytest.approx(2.0)
+
+
+def test_the_front_is_a_line_over_what_nothing_is_better_than_that_costs_no_more(specs: dict[str, Any]) -> None:
+    (layer,) = [layer for layer in specs["front_cost"]["layer"] if layer["mark"]["type"] == "line"]
+    steps = (
+        specs["front_cost"]["datasets"][layer["data"]["name"]] if "name" in layer["data"] else layer["data"]["values"]
+    )
+    assert [step["label"] for step in steps] == ["words@50", "api@50", "api@50"]
+    assert layer["mark"]["interpolate"] == "step-after"
+
+
+def test_what_is_recommended_alone_has_a_ring_and_a_bold_label(specs: dict[str, dict[str, Any]]) -> None:
+    for name in ("front_latency", "front_cost"):
+        layers = [layer["mark"] for layer in specs[name]["layer"]]
+        assert [mark["type"] for mark in layers if mark.get("size") == 520] == ["point"]
+        assert [mark["fontWeight"] for mark in layers if "fontWeight" in mark] == ["normal", "bold"]
+
+
+def test_no_label_lies_on_another_one_or_on_a_mark() -> None:
+    """Of forty marks in a cloud; those for which there is no room have none, but the recommended one always has."""
+    rng = np.random.default_rng(4)
+    cloud = zip(np.exp(rng.normal(3, 1, 40)).tolist(), rng.normal(0.5, 0.1, 40).tolist(), strict=True)
+    points = [
+        {"label": f"reranker-{n}@{10 * n}", "x": x, "left": x, "right": x, "y": y, "low": y, "high": y,
+         "recommended": n == 20}
+        for n, (x, y) in enumerate(cloud)
+    ]  # fmt: skip
+    frame = _Frame.around(points, 0.4)
+    placed = frame.labelled(points)
+    assert 10 <= len(placed) < 40
+    assert placed[0]["recommended"]
+    boxes = [(p["at_x"], p["at_x"] + 7.6 * len(p["label"]), p["at_y"] - 7.5, p["at_y"] + 7.5) for p in placed]
+    marks = [(x - 7, x + 7, y - 7, y + 7) for x, y in map(frame.at, points)]
+    for n, box in enumerate(boxes):
+        assert not any(_meet(box, other) for other in [*boxes[n + 1 :], *marks])
+
+
+def test_a_system_has_one_colour_on_all_charts(tmp_path: Path) -> None:
+    """Its place among the colours is that of the configuration, even where another system is not drawn."""
+    costs = axes()["costs"].filter(system="api")
+    charts = drawn(rerank_bench(tmp_path, costs=costs))
+    places = {}
+    for name, spec in charts.items():
+        scales = [layer["encoding"]["color"] for layer in spec["layer"] if "color" in layer["encoding"]]
+        for system in ("words", "api"):
+            domains = [enumerate(scale["scale"]["domain"]) for scale in scales]
+            places[name, system] = {
+                place for domain in domains for place, of in domain if of.split("@")[0] == system
+            }  # fmt: skip
+    assert {name for name, _ in places} == {"quality", "shares", "load", "costs", "front_latency", "front_cost"}
+    assert all(place == {1} for (_, system), place in places.items() if system == "api")
+    assert places["costs", "words"] == set()
 
 
 def test_costs_of_a_day_rise_by_use_and_by_machines(specs: dict[str, dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.bench.bench import Bench
 from steelyard.report.charts.plot import LISTED, altair, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import money
-from steelyard.report.sheets.bench_cells import Row, row_name, rows_of
+from steelyard.report.sheets.bench_cells import Row, places_of, row_name, rows_of
 from steelyard.report.sheets.bench_summary import shown_rows
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
@@ -42,7 +42,7 @@ def draw(bench: Bench, words: Words) -> TopLevelMixin | None:
               **log_axis((row["queries"] for row in rows), format="~s", grid=False))  # fmt: skip
     y = alt.Y("per_day:Q", title=words("charts.bench_costs.cost", currency=currency),
               **log_axis(row["per_day"] for row in rows))  # fmt: skip
-    colour = series("system", systems)
+    colour = series("system", systems, places_of((row["system"] for row in priced), bench.config))
     lines = plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", queries="Q:,.0f", per_day="Q:,.2f"))  # fmt: skip
     now = plot([{"queries": at}]).mark_rule(strokeDash=[4, 4]).encode(x=x)

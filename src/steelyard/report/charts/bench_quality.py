@@ -8,7 +8,7 @@ import polars as pl
 
 from steelyard.bench.bench import Bench
 from steelyard.report.charts.plot import LISTED, WIDTH, altair, beside, plot, series, titled, tooltips
-from steelyard.report.sheets.bench_cells import Row, rows_of
+from steelyard.report.sheets.bench_cells import Row, places_of, rows_of
 from steelyard.report.sheets.sheet import number
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
@@ -35,7 +35,7 @@ def draw(bench: Bench, words: Words) -> TopLevelMixin | None:
     x = alt.X("depth:Q", title=words("charts.bench_quality.axis"), scale=alt.Scale(type="log", nice=False, padding=24),
               axis=alt.Axis(values=depths, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=measure, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
-    colour = series("system", systems)
+    colour = series("system", systems, places_of(dict.fromkeys(row["system"] for row in of_measure), bench.config))
     at = alt.X("at:Q")
     lines = plot(points).encode(x=at, y=y, color=colour, tooltip=tooltips(
         words, system="N", depth="Q:d", value="Q:.4f", low="Q:.4f", high="Q:.4f"))  # fmt: skip

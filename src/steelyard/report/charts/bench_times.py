@@ -14,7 +14,16 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.requests import CENSORED_MS, LOOPS
 from steelyard.report.charts.plot import LISTED, altair, beside, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import amount, milliseconds
-from steelyard.report.sheets.bench_cells import Row, in_order, load_text, objective_text, of_loop, row_name, rows_of
+from steelyard.report.sheets.bench_cells import (
+    Row,
+    in_order,
+    load_text,
+    objective_text,
+    of_loop,
+    places_of,
+    row_name,
+    rows_of,
+)
 from steelyard.report.sheets.bench_summary import shown_rows
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
@@ -44,7 +53,7 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
     x = alt.X("ms:Q", title=words("charts.bench_shares.axis"), **times_axis)
     y = alt.Y("share:Q", title=words("charts.bench_shares.share"), scale=alt.Scale(domain=[0, 1]),
               axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
-    colour = series("system", list(curves))
+    colour = series("system", list(curves), _places(curves, bench))
     lines = plot(rows).mark_line(interpolate="step-after", strokeWidth=2).encode(
         x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))  # fmt: skip
     layers = [lines]
@@ -70,6 +79,12 @@ def _curves(bench: Bench, words: Words) -> dict[str, Floats]:
         if curves:
             return curves
     return {}
+
+
+def _places(curves: Mapping[str, Floats], bench: Bench) -> list[int]:
+    """The places of colours, those of the systems; of levels of load, which are many of one system, one by one."""
+    systems = {single_line(row_name(row)): row["system"] for row in rows_of(bench.choice)}
+    return places_of((systems[name] for name in curves), bench.config) if set(curves) <= set(systems) else []
 
 
 def _level_name(row: Row, words: Words) -> str:
@@ -116,7 +131,8 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
               **log_axis([row["rate"] for row in (*rows, *knees)], grid=False))  # fmt: skip
     y = alt.Y("ms:Q", title=words("charts.bench_load.ms", name=name.upper()),
               **log_axis([*(row[end] for row in rows for end in ("low", "high")), *limit_ms]))  # fmt: skip
-    colour = series("system", systems)
+    by_name = {single_line(row_name(row)): row["system"] for row in levels}
+    colour = series("system", systems, places_of((by_name[name] for name in systems), bench.config))
     lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
     layers = [

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.base.extras import require
+from steelyard.report.charts.theme import N_COLOURED
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
@@ -83,12 +84,22 @@ def log_axis(values: Iterable[float], **settings: Any) -> dict[str, Any]:
     }
 
 
-def series(field: str, domain: Sequence[str]) -> Any:
-    """The colour of each of several lines, with a legend of full colours."""
+def series(field: str, domain: Sequence[str], places: Sequence[int] = ()) -> Any:
+    """The colour of each of several lines, with a legend of full colours.
+
+    places   of the colours among all, where other charts show the same systems in the same colours; else one by one
+    """
     alt = altair()
     # Fonts of readers are wider than the one by which places are computed.
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, columnPadding=36, columns=4)
-    return alt.Color(f"{field}:N", sort=list(domain), title=None, scale=alt.Scale(domain=list(domain)), legend=legend)
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, columnPadding=36, columns=4,
+                        values=list(domain))  # fmt: skip
+    names: dict[int, str] = {}
+    for name, place in zip(domain, places or range(len(domain)), strict=True):
+        while place in names:  # The same system once more: colours come round again after all of them.
+            place += N_COLOURED + 1
+        names[place] = name
+    spaced = [names.get(place, f" {place}") for place in range(max(names, default=-1) + 1)]
+    return alt.Color(f"{field}:N", sort=spaced, title=None, scale=alt.Scale(domain=spaced), legend=legend)
 
 
 def beside(value: float, series: str, domain: Sequence[str]) -> float:

@@ -38,6 +38,12 @@ def row_name(row: Row) -> str:
     return system_label(row["system"], row["depth"])
 
 
+def places_of(systems: Iterable[str], config: BenchConfig) -> list[int]:
+    """The place of each system of some rows in the configuration, the base left out; charts have colours by it."""
+    names = [system.name for system in config.systems if not system.is_base]
+    return [names.index(system) if system in names else len(names) for system in systems]
+
+
 def heads(names: Iterable[str], words: Words, **values: object) -> list[str]:
     """Heads of columns."""
     return [words(f"bench.head.{name}", **values) for name in names]
