@@ -139,6 +139,8 @@ def _lead_out(given: Path, named: list[Path], home: Path, rng: random.Random) ->
         inside = [*files, folder / ".lock", folder / ".new", folder / "verdicts", folder / "verdicts" / "review.json"]
         place = rng.choice([path for path in inside if path not in named])
         place.parent.mkdir(exist_ok=True)
+        if place.is_dir():
+            shutil.rmtree(place)
         place.unlink(missing_ok=True)
         place.symlink_to(home / rng.choice(("", "new.json", *_HELD)))
         return f"a link {place}"
