@@ -70,6 +70,16 @@ def test_the_verdict_is_that_of_the_interval_which_tables_show() -> None:
     assert reasons >= {None, "latency", "few", "open"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "most"), [(30.0, 0.08), (300.0, 0.06)])
+def test_a_queue_at_its_limit_hardly_ever_holds(seconds: float, most: float) -> None:
+    """M/M/1 whose P95 is .5 s; of tests that take requests as independent 45% pass."""
+    rng, queue = np.random.default_rng(1), Queue()
+    rate = queue.sustained(0.95, 0.5)
+    held = [only(throughput(queue.offer(rate, seconds, rng), OBJECTIVE))["holds"] for _ in range(200)]
+    assert np.mean(np.array(held, float)) <= most
+
+
 def test_a_constant_at_its_limit_is_within_it() -> None:
     """5.1 + .5 - 5.1 is not .5 to the last digit."""
     assert ((EVEN + 0.5) - EVEN > 0.5).any()
