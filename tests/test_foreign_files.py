@@ -209,6 +209,20 @@ def run_folder(path: Path, **config: Any) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("weigh", "says"),
+    [
+        ({"rule": {}}, "`rule` is {}"),
+        ({"fold": [1]}, "`fold.0` is 1"),
+        ({"min_gain": "x"}, "`min_gain` is 'x'"),
+        ("x", "it is 'x'"),
+    ],
+)
+def test_how_a_run_folder_is_weighed_is_held_against_its_types(weigh: object, says: str, foreign: Path) -> None:
+    folder = run_folder(foreign / "mine", weigh=weigh)
+    assert f"config.json: in `weigh`, {says}, expected " in refused(lambda: open_scores(folder))
+
+
 def test_a_run_folder_does_not_choose_its_questions(foreign: Path, canary: Path) -> None:
     folder = run_folder(foreign / "run")
     assert open_scores(folder).scores.systems == ["mine"]

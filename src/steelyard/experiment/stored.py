@@ -10,8 +10,10 @@ from typing import Literal
 
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
+from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.run_folder import RunFolder, find_run_folder
+from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.scores import Scores
@@ -83,11 +85,29 @@ def open_scores(
     )  # fmt: skip
 
 
+_WEIGH = Table(
+    optional={
+        "rule": str,
+        "fold": Each(list, str),
+        "cluster": str,
+        "measures": Each(list, str),
+        "min_gain": (int, float),
+    }
+)
+"""What `weigh` of config.json may hold, which others may have edited."""
+
+
 def _weighed(
     folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None,
     unit: Unit | None, choice: VerdictChoice, labels: object,
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
+    try:
+        check_shape(
+            {k: v for k, v in settings.items() if v is not None} if isinstance(settings, dict) else settings, _WEIGH
+        )
+    except ValueError as error:
+        raise InputError(f"{folder.path / CONFIG}: in `weigh`, {error}") from None
     questions = truth or folder.questions
     weighing = weigh(
         questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
