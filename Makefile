@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Tests start many processes; each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough test-models test-libraries mutants bench clean
+.PHONY: demo test test-thorough test-models test-libraries mutants bench lock audit clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -46,6 +46,16 @@ bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/readme.py
 	.venv-bench/bin/python benchmarks/systems.py --markdown benchmarks/SYSTEMS.md
 	.venv-bench/bin/python benchmarks/pipeline.py --markdown benchmarks/PIPELINE.md
+
+# The packages of the extra dev with a hash each, as pip chooses them for this Python and machine; nothing is installed.
+lock:
+	$(PYTHON) -m pip install --dry-run --ignore-installed --quiet --report - '.[dev]' | $(PYTHON) tests/locking.py > requirements-dev.lock.new
+	mv requirements-dev.lock.new requirements-dev.lock
+
+# Known weaknesses of these packages; without --strict, packages that the database of advisories does not know would pass.
+audit: .venv/dev-installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --strict --requirement requirements-dev.lock --require-hashes --disable-pip
 
 clean:
 	rm -rf .venv .venv-bench .venv-libraries node_modules
