@@ -143,7 +143,9 @@ def test_options_that_a_gate_names_are_its_own_or_those_of_the_command_beside_th
     named = [
         (key, command or "gate", option)
         for key, text in texts.items()
-        for command, option in re.findall(r"(?:`(?:steelyard )?(\w+) )?(?<![\w-])(--?[a-z][a-z-]*)(?![\w])", text)
+        for command, option in re.findall(
+            r"(?:`(?:steelyard )?(\w+(?: \w+)?) )?(?<![\w-])(--?[a-z][a-z-]*)(?![\w])", text
+        )
     ]
     assert named
     assert [row for row in named if row[2] not in options_of(row[1])] == []

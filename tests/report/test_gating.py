@@ -44,6 +44,8 @@ REASONS = {
     "judge": ("reached", "missed", "spans", "few_labels", "undefined", "no_interval"),
     "people": ("not_worse", "worse", "undecided", "few_labels", "no_interval", "no_second_rater"),
     "self_test": ("within", "exceeded", "few_trials"),
+    "load": ("held", "errors", "overloaded", "backlog", "slow", "late", "limit_spanned", "no_upper_end"),
+    "sustained": ("reached", "missed", "spans"),
 }
 NAMES = {"share": SHARES, "level": ("mrr", "latency_ms:p95"), "judge": ("kappa", "sensitivity", "specificity"),
          "self_test": ("injection",)}  # fmt: skip
@@ -95,7 +97,7 @@ def test_no_english_is_left_in_chinese() -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
     for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
         plain = re.sub(
-            r"`evaluate [^`]*`|"
+            r"`(?:evaluate|steelyard) [^`]*`|"
             r"[a-z]+@\d+|latency_ms:p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
             r"|b>",
             "",

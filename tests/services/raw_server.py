@@ -61,6 +61,6 @@ def _spoken(connection: socket.socket, certificate: str | None) -> socket.socket
 
 
 def http(body: bytes, status: str = "200 OK", *fields: str) -> bytes:
-    """An answer with its length."""
-    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *fields, "", ""])
+    """An answer with its length, and that the connection ends with it: else a client may ask again over it."""
+    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *fields, "", ""])
     return head.encode() + body

@@ -89,7 +89,7 @@ def margin_questions(margin: float, spread: float) -> int:
     spread   standard deviation of their differences, question by question
 
     >>> margin_questions(0.01, 0.3), margin_questions(0.01, 0.075)
-    (8553, 535)
+    (8555, 535)
     """
     normal = NormalDist()
     errors = normal.inv_cdf(1 - ALPHA_OF_TWO) + normal.inv_cdf(_POWER)

@@ -79,10 +79,11 @@ class TrecFile:
             raise InputError(f"{self.source.name}: is empty; expected lines of `{' '.join(self.layout.names)}`")
 
     def _blocks(self) -> Generator[bytes]:
+        block = b""
         with closing(self.source.blocks()) as blocks:
             for block in blocks:
-                self._last = block
                 yield block
+        self._last = block  # Not where reading ended early.
 
     def last_tag(self) -> str:
         """The tag of a run's last line, which trec_eval prints as runid; the file's name where there is no line."""
