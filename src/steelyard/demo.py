@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from steelyard.base.defaults import JUDGE
 from steelyard.base.errors import MissingExtraError, OutputError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.corpus import Passage
 from steelyard.data.run_folder import RunFolder
-from steelyard.experiment.defaults import JUDGE
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, judge_run
 from steelyard.rag.generation import DONT_KNOW

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.base import defaults
 from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.gate import parse_numbers, run
 from steelyard.data.manifests import write_json
 from steelyard.data.run_manifest import write_manifest
-from steelyard.experiment import defaults
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.experiment.stored import open_scores
 

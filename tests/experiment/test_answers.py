@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.base import defaults
 from steelyard.data.responses import Response
 from steelyard.data.run_folder import write_run_folder
-from steelyard.experiment import defaults
 from steelyard.experiment.answers import reads_verdicts
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.experiment.scores_json import as_json, read_scores

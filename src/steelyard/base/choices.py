@@ -10,6 +10,9 @@ FileKind = Literal["run", "truth"]
 OnDuplicate = Literal["error", "first", "max"]
 """What is done with a document that is twice in one query: refused, or the first or the highest is taken."""
 
+Policy = Literal["zero", "skip"]
+"""What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
+
 Unit = Literal["chunk", "document"]
 """What lists hold, and what is weighed: chunks, or documents, each at the best of its chunks."""
 

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from steelyard.base import percentiles
+from steelyard.base import defaults, percentiles
 from steelyard.base.choices import Arrivals, Prefer
 from steelyard.base.errors import quoted
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import SettingError
-from steelyard.experiment import defaults
 from steelyard.measures import parse
 from steelyard.rag.config_table import Count, PathText, Text, parse_measures, parse_stage
 from steelyard.services.prices import currency_code

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.defaults import DefaultMeasures
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import QUALITY
 from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
 from steelyard.comparison.plan import Plan
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import DefaultMeasures
 from steelyard.experiment.percentiles import run_values
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.base.schema import RUN
 from steelyard.bench.candidates import Candidates, open_bench_inputs
@@ -22,7 +23,6 @@ from steelyard.bench.returns import success_of
 from steelyard.bench.throughput import Objective, sustained, throughput
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
-from steelyard.experiment import defaults
 from steelyard.experiment.gold_notes import label_gains
 from steelyard.experiment.opening import System
 from steelyard.experiment.scores import Scores

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
+from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, PoolKind, Prefer, Scale, Unit
 from steelyard.cli import options
 from steelyard.cli.parser import Command, argument, flag, repeated
-from steelyard.experiment import defaults
 
 COMMANDS = {
     "evaluate": Command(

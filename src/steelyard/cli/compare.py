@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.base.choices import Unit
+from steelyard.base.choices import Policy, Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.comparison import compare
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.base.choices import OnDuplicate, Unit
+from steelyard.base.choices import OnDuplicate, Policy, Unit
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.asking import asking
 from steelyard.cli.terminal import screen_view, write_result
-from steelyard.experiment import defaults
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
 from steelyard.experiment.panels import judge_panel
 from steelyard.io.named import run_paths

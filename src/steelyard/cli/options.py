@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Unit
+from steelyard.base import defaults
+from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Policy, Unit
 from steelyard.cli.parser import Argument, argument, flag, repeated
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
 
 
 def names(text: str) -> list[str]:

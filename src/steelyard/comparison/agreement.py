@@ -10,6 +10,7 @@ from itertools import combinations
 import polars as pl
 
 from steelyard._version import __version__
+from steelyard.base import defaults
 from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
@@ -18,7 +19,6 @@ from steelyard.comparison.rater_pairs import SCALES, Estimate, PairOptions, Rate
 from steelyard.comparison.rater_systems import SystemAgreement, system_agreement
 from steelyard.data.rating_tables import RatingColumns
 from steelyard.data.ratings import Label, Ratings, read_ratings
-from steelyard.experiment import defaults
 from steelyard.measures import Measure
 from steelyard.stats.resampling import N_RESAMPLES
 from steelyard.stats.samples import checked_seed, share, whole

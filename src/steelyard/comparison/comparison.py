@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools
+from steelyard.base.choices import Policy
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
@@ -24,8 +26,6 @@ from steelyard.comparison.sensitivity import sensitivity
 from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
 from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.same_judge import first_apart, judges_differ
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores

@@ -9,12 +9,12 @@ from typing import Literal, TypedDict
 
 import polars as pl
 
+from steelyard.base import defaults
 from steelyard.base.arrays import Ints
+from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.base import defaults
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.data.ratings import Ratings, truth_of
-from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores

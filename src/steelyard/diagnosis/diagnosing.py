@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from steelyard._version import __version__
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -24,7 +25,6 @@ from steelyard.diagnosis.groups import question_groups
 from steelyard.diagnosis.judged import JudgedSystem
 from steelyard.diagnosis.lists import Lists, lists_of
 from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria
-from steelyard.experiment import defaults
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
 from steelyard.experiment.verdict_choice import RunVerdicts

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.base import defaults
 from steelyard.base.choices import FileKind, OnDuplicate
 from steelyard.data.run import Run
 from steelyard.data.truth import Truth
-from steelyard.experiment import defaults
 from steelyard.io.formats import file_kind
 from steelyard.io.source import Source
 from steelyard.io.write import write_run, write_truth

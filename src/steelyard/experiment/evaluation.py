@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.base.choices import OnDuplicate, Unit
+from steelyard.base import defaults
+from steelyard.base.choices import OnDuplicate, Policy, Unit
 from steelyard.base.progress import Progress, no_progress
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.review_choice import check_labels
 from steelyard.experiment.scores import Scores

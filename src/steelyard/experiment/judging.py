@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
@@ -18,7 +19,6 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run_lock import run_lock
-from steelyard.experiment import defaults
 from steelyard.experiment.calibrated import calibrated_settings
 from steelyard.experiment.lending import kept, lent, model_files
 from steelyard.experiment.opening import System, open_answers

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from steelyard.base import defaults
 from steelyard.base.errors import InputError, quoted
-from steelyard.experiment import defaults
 from steelyard.experiment.opening import open_answers
 from steelyard.experiment.samples import Value, samples_of
 from steelyard.experiment.verdict_choice import VerdictChoice

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.experiment import defaults
 from steelyard.experiment.calibrated import calibrated_settings
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.experiment.lending import kept, lent, model_files

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.run_folder import RunFolder, find_run_folder
 from steelyard.data.run_manifest import CONFIG
-from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import read_scores

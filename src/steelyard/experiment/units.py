@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from steelyard.align.document_lists import DocumentResolver, names_documents
 from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.experiment import defaults
 from steelyard.measures import Measure
 from steelyard.text.folding import DEFAULT_STEPS
 

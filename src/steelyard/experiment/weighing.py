@@ -15,8 +15,10 @@ from steelyard._version import __version__
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.rankings import align_all
 from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats
-from steelyard.base.choices import OnDuplicate, Unit
+from steelyard.base.choices import OnDuplicate, Policy, Unit
+from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
@@ -26,10 +28,8 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
 from steelyard.data.truth import Truth
-from steelyard.experiment import defaults
 from steelyard.experiment.answers import Answers, reads_verdicts
 from steelyard.experiment.corrections import SystemCorrections
-from steelyard.experiment.defaults import DefaultMeasures, Policy
 from steelyard.experiment.gold_notes import AbsentGold, judged_notes, unjudged_notes, with_gold_advice
 from steelyard.experiment.opening import Inputs, Texts, no_texts
 from steelyard.experiment.review_choice import are_handed_in, review_of

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.limits import Limits, Words, above, at_least, between
@@ -20,7 +21,6 @@ from steelyard.base.settings import check_arguments
 from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.clusters import Clustering
 from steelyard.data.run_folder import find_run_folder
-from steelyard.experiment import defaults
 from steelyard.experiment.same_judge import check_same_judge
 from steelyard.experiment.scores import COMPONENTS, Scores
 from steelyard.experiment.signature import Signature

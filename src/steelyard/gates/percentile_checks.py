@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from steelyard.base import defaults
 from steelyard.base.arrays import Floats
-from steelyard.experiment import defaults
 from steelyard.experiment.percentiles import is_in_time, run_values
 from steelyard.experiment.scores import Scores
 from steelyard.gates.checks import Check, CheckReason

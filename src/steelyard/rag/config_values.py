@@ -9,9 +9,9 @@ from typing import Any
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.data.questions import Questions
-from steelyard.experiment import defaults
 from steelyard.experiment.units import resolver_of
 from steelyard.text.folding import DEFAULT_STEPS
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from steelyard._version import __version__
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
@@ -17,7 +18,6 @@ from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import check_arguments
 from steelyard.data.questions import Questions
-from steelyard.experiment import defaults
 from steelyard.experiment.graded_before import graded_before, with_new
 from steelyard.experiment.lending import lent_by, model_files
 from steelyard.experiment.opening import open_corpus, open_pool

@@ -12,14 +12,14 @@ import numpy as np
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import Clustering
 from steelyard.data.questions import Questions
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import DefaultMeasures
 from steelyard.experiment.score_arrays import SHARED_GOLD
 from steelyard.experiment.scores import Scores
 from steelyard.measures import Measure, parse, parse_all

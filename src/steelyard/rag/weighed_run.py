@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import question_clusters
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
-from steelyard.experiment import defaults
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.units import check_document_measures, check_gold

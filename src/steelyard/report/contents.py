@@ -10,14 +10,14 @@ from typing import Self
 
 import numpy as np
 
+from steelyard.base import defaults
+from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.comparison.comparison import compare_scores
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.experiment import defaults
-from steelyard.experiment.defaults import Policy
 from steelyard.experiment.same_judge import comparable
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighing import Weighing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
+from steelyard.base import defaults
 from steelyard.base.choices import PoolKind, Unit
 from steelyard.base.errors import InputError
 from steelyard.data.run import is_path
-from steelyard.experiment import defaults
 from steelyard.judges.grading.grades import JUDGE, holds_rows
 from steelyard.judges.grading.scale import Scale, scale_of
 from steelyard.report.form.folder import check_free, write_form

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from steelyard.base import defaults
 from steelyard.base.errors import InputError
-from steelyard.experiment import defaults
 from steelyard.judges.items import ItemTable
 from steelyard.judges.review_files import encode_review, locked
 from steelyard.judges.strata import Drawn

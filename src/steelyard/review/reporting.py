@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.base import defaults
 from steelyard.base.errors import InputError
-from steelyard.experiment import defaults
 from steelyard.experiment.evaluation import evaluate
 from steelyard.experiment.scores import Scores
 from steelyard.judges.calibrating import calibrate

@@ -6,12 +6,8 @@ The command line reads them for its help, so nothing that takes time is imported
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from steelyard.base.choices import AnswerUnits, OnDuplicate
-
-Policy = Literal["zero", "skip"]
-"""What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
+from steelyard.base.choices import AnswerUnits, OnDuplicate, Policy
 
 
 @dataclass(frozen=True)
@@ -88,8 +84,6 @@ PROFILE = "ratings"
 JUDGE = "lexical"
 """Who judges answers."""
 
-SCALE, POOL_DEPTH = "0-10", 20
-"""On which a judge grades documents, and how many of each list."""
 UNITS: AnswerUnits = "sentences"
 """What of them is judged."""
 
