@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import threading
 from typing import Any
 
 from hypothesis import settings
@@ -10,6 +12,10 @@ from tests.hypothesis_profiles import PROFILE
 
 os.environ["LC_ALL"] = "C.UTF-8"
 settings.load_profile(PROFILE)
+
+if threading.current_thread() is threading.main_thread():
+    # A shell that starts the tests in the background lets them, and every process that they start, ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SUMMARY = "summary"
 """A property that a test records: what is printed after all tests, from whichever process it comes."""
