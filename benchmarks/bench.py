@@ -27,12 +27,12 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.machine import machine
-from steelyard.bench.latency import latency
-from steelyard.bench.load.arrivals import Schedule
-from steelyard.bench.load.open_loop import offer
+from steelyard.bench.arrivals import Schedule
+from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS
+from steelyard.bench.load.latency import latency
+from steelyard.bench.load.loops import offer
 from steelyard.bench.load.served import Served
-from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, REQUESTS
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.demo import copy_data
 from steelyard.experiment.scores import Scores
 from steelyard.services.client import Patience, Service

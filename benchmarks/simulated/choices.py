@@ -12,13 +12,12 @@ import polars as pl
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.bench.choice import choice
+from steelyard.bench.choice.choice import choice
+from steelyard.bench.choice.returns import net_benefit, returns
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.costs import REQUEST_COSTS
-from steelyard.bench.frames import COSTS, SUSTAINED
-from steelyard.bench.quality import quality
-from steelyard.bench.requests import REQUESTS
-from steelyard.bench.returns import net_benefit, returns
+from steelyard.bench.frames import COSTS, REQUESTS, SUSTAINED
+from steelyard.bench.money.costs import REQUEST_COSTS
+from steelyard.bench.quality.gains import quality
 from steelyard.experiment.scores import Scores
 
 MARGIN, DEAR, CHEAP, SPREAD, CHANGED = 0.01, 0.002, 0.00005, 0.2, 0.6

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         UnknownMeasureError,
     )
     from steelyard.bench.bench import Bench
-    from steelyard.bench.load_testing import load_test
-    from steelyard.bench.running import bench_rerankers
+    from steelyard.bench.run.load_tests import load_test
+    from steelyard.bench.run.rerankers import bench_rerankers
     from steelyard.comparison.agreement import Agreement, agreement
     from steelyard.comparison.comparison import compare
     from steelyard.comparison.design import Design, plan
@@ -100,8 +100,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bench.bench": "Bench",
-    "bench.load_testing": "load_test",
-    "bench.running": "bench_rerankers",
+    "bench.run.load_tests": "load_test",
+    "bench.run.rerankers": "bench_rerankers",
     "comparison.agreement": "Agreement agreement",
     "comparison.comparison": "compare",
     "comparison.design": "Design plan",

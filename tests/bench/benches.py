@@ -13,7 +13,7 @@ import polars as pl
 from steelyard.bench import frames
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.frames import RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BenchFolder
 from steelyard.experiment.scores import Scores
 

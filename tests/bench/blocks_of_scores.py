@@ -7,8 +7,8 @@ import polars as pl
 
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.requests import RANKINGS, REQUESTS
-from steelyard.bench.weighing import weigh
+from steelyard.bench.frames import RANKINGS, REQUESTS
+from steelyard.bench.run.weighing import weigh
 from steelyard.experiment.scores import Scores
 
 Score = Callable[[str, Sequence[str], int], Sequence[float] | None]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
-from steelyard.bench.requests import REQUESTS
+from steelyard.bench.frames import REQUESTS
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import steelyard as sy
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_name, has_block, plan_blocks, read_rankings, read_requests, write_block
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.requests import RANKINGS, REQUESTS
+from steelyard.bench.frames import RANKINGS, REQUESTS
 from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, write_bench_manifest
 from steelyard.data.manifests import write_json
 from steelyard.data.run_manifest import CONFIG

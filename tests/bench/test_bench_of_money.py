@@ -9,7 +9,7 @@ import pytest
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.bench.bench import Bench
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.blocks_of_scores import config_of
 
 TRUTH = {f"q{i}": {f"d{i}": 1} for i in range(12)}

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates
+from steelyard.bench.frames import REQUESTS
+from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.load.served import Request, Served
-from steelyard.bench.requests import REQUESTS
 from steelyard.rag.reranking import Lexical
 from steelyard.rag.stages import Reranked
 from steelyard.services.spending import Usage

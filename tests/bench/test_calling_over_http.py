@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from steelyard.bench.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.candidates import Candidates
-from steelyard.bench.requests import CENSORED_MS
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.frames import CENSORED_MS
+from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.rag.registry import make
 from tests.bench.test_running import bench_config
 from tests.judges.llm_server import says_json

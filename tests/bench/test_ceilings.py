@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.bench.ceilings import has_ideal_order, ideal_values
-from steelyard.bench.coverage import most_covered
+from steelyard.bench.quality.ceilings import has_ideal_order, ideal_values, most_covered
 from steelyard.data.corpus import Chunks, Document
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.measures import Measure, parse

@@ -9,13 +9,12 @@ import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.choice import choice
+from steelyard.bench.choice.choice import choice
+from steelyard.bench.choice.returns import NetBenefit, net_benefit, returns
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.costs import REQUEST_COSTS
-from steelyard.bench.frames import CHOICE, COSTS, QUALITY, SUSTAINED
-from steelyard.bench.quality import quality
-from steelyard.bench.requests import REQUESTS
-from steelyard.bench.returns import NetBenefit, net_benefit, returns
+from steelyard.bench.frames import CHOICE, COSTS, QUALITY, REQUESTS, SUSTAINED
+from steelyard.bench.money.costs import REQUEST_COSTS
+from steelyard.bench.quality.gains import quality
 from steelyard.experiment.scores import Scores
 from steelyard.stats.equivalence import non_inferiority
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.simulated.choices import BETTER, CHEAP, DEAR, MARGIN, TWINS, choices, choose, draw
 
-from steelyard.bench.planning import margin_questions
+from steelyard.bench.run.planning import margin_questions
 
 
 @pytest.mark.parametrize("value", [None, 0.5])

@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow

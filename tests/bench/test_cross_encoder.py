@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.models.tiny import cross_encoder_folder
 
 pytest.importorskip("sentence_transformers", reason="the models' library")

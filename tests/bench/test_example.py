@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.preparing import make_rerankers
-from steelyard.bench.pricing import system_prices
+from steelyard.bench.money.pricing import system_prices
+from steelyard.bench.run.preparing import make_rerankers
 from steelyard.bench.simulated import SimulatedReranker
 from steelyard.demo import copy_data
 

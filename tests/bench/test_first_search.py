@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.bench.candidates import open_candidates
+from steelyard.bench.candidates import open_candidates, search_candidates
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.first_search import search_candidates
-from steelyard.bench.load_testing import load_test
-from steelyard.bench.planning import plan_bench
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.load_tests import load_test
+from steelyard.bench.run.planning import plan_bench
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.data.run_folder import read_run_folder
 
 DOCUMENTS = {"a": "the cat sat on the mat", "b": "a dog in the yard", "c": "the cat and the dog"}

@@ -7,9 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from steelyard.bench.frames import LATENCY, STAGES, TOKEN_FIT
-from steelyard.bench.latency import latency, stages, token_fit
-from steelyard.bench.requests import REQUESTS
+from steelyard.bench.frames import LATENCY, REQUESTS, STAGES, TOKEN_FIT
+from steelyard.bench.load.latency import latency, stages, token_fit
 from steelyard.stats.percentiles import percentile_interval
 
 DEFAULTS = {"system": "minilm", "depth": 50, "loop": "sequential", "repetition": 1, "outcome": "ok"}

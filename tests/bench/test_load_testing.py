@@ -19,14 +19,13 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
-from steelyard.bench.config_table import LoadTable
-from steelyard.bench.interrupted import BenchInterrupted
-from steelyard.bench.live import LIVE, LiveRequests
+from steelyard.bench.config import LoadTable
+from steelyard.bench.frames import REQUESTS, SERVICE_MS
+from steelyard.bench.load.levels import Level
+from steelyard.bench.load.request_scores import request_scores
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
-from steelyard.bench.load_levels import Level
-from steelyard.bench.load_testing import late_notes, load_test, short_notes
-from steelyard.bench.request_scores import request_scores
-from steelyard.bench.requests import REQUESTS, SERVICE_MS
+from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
+from steelyard.bench.run.load_tests import late_notes, load_test, short_notes
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.words import read_words
 from tests.bench.test_running import bench_config
@@ -109,7 +108,7 @@ def test_a_url_is_measured_at_each_load_and_read_back(test_of: Callable[..., Ben
 def test_how_a_level_does_is_announced_while_it_runs(
     test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("steelyard.bench.live._EVERY_S", 0.01)
+    monkeypatch.setattr("steelyard.bench.run.live._EVERY_S", 0.01)
     news, seconds = list[LiveRequests](), list[int]()
     with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server, LIVE.listening(news.append):
         test_of(f"{server.url}search", rate=200, users=2, progress=lambda stage, done, total: seconds.append(done))
@@ -369,8 +368,8 @@ def test_a_sweep_searches_from_what_users_were_answered(
         searches.append((levels, first))
         offer(first, 0)
 
-    monkeypatch.setattr("steelyard.bench.load_testing.sustained_rate", search)
-    monkeypatch.setattr("steelyard.bench.load_levels.probe_seconds", lambda *_, least_s: least_s)
+    monkeypatch.setattr("steelyard.bench.run.load_tests.sustained_rate", search)
+    monkeypatch.setattr("steelyard.bench.load.levels.probe_seconds", lambda *_, least_s: least_s)
     seconds = list[tuple[int, int]]()
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -390,7 +389,9 @@ def test_a_short_level_of_a_sweep_rules_no_rate_out(
     test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searches = list[pl.DataFrame]()
-    monkeypatch.setattr("steelyard.bench.load_testing.sustained_rate", lambda *_, levels, **__: searches.append(levels))
+    monkeypatch.setattr(
+        "steelyard.bench.run.load_tests.sustained_rate", lambda *_, levels, **__: searches.append(levels)
+    )
     with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server:
         bench = test_of(f"{server.url}search", slo="p50=500ms", concurrency=None)
     assert bench.throughput.filter(loop="open")["holds"].to_list() == [False] * 3

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.ordering import kendall_tau, overlap, reranked_list, score_order, tie_share
+from steelyard.bench.quality.lists import kendall_tau, overlap, reranked_list, score_order, tie_share
 from tests.hypothesis_profiles import examples
 
 SCORES = st.lists(st.sampled_from([-1.0, 0.0, 0.25, 1.0]), max_size=9)

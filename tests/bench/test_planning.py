@@ -7,10 +7,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.load.served import Request, Served
-from steelyard.bench.planning import PLAN, plan_bench, plan_work
-from steelyard.bench.preparing import prepare_bench
-from steelyard.bench.running import bench_rerankers
-from steelyard.bench.sustaining import MOST_PROBES
+from steelyard.bench.load.sustaining import MOST_PROBES
+from steelyard.bench.run.planning import PLAN, plan_bench, plan_work
+from steelyard.bench.run.preparing import prepare_bench
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.services.spending import Usage
 from tests.bench.test_running import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
 

@@ -8,11 +8,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.candidates import open_candidates
-from steelyard.bench.diagnostics import diagnostics
 from steelyard.bench.frames import DIAGNOSTICS, QUALITY
-from steelyard.bench.ordering import reranked_list
-from steelyard.bench.quality import quality
-from steelyard.bench.weighing import weigh
+from steelyard.bench.quality.gains import quality
+from steelyard.bench.quality.lists import diagnostics, reranked_list
+from steelyard.bench.run.weighing import weigh
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.sensitivity import sensitivity
 from tests.bench.blocks_of_scores import blocks, config_of, weighed

@@ -13,11 +13,11 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
-from steelyard.bench.config_table import LoadTable
+from steelyard.bench.config import LoadTable
+from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
-from steelyard.bench.load_testing import load_test
-from steelyard.bench.ramping import middle_rate, ramp, ramp_ends
-from steelyard.bench.requests import REQUESTS
+from steelyard.bench.load.throughput import middle_rate, ramp, ramp_ends
+from steelyard.bench.run.load_tests import load_test
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
 from steelyard.report.sheets.bench_cells import load_text
 from steelyard.report.words import read_words

@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.bench.frames import LATENCY, REFERENCE_LATENCY, REFERENCE_LEVELS, REFERENCE_RATES, THROUGHPUT
-from steelyard.bench.reference import (
+from steelyard.bench.choice.reference import (
     latency_beside,
     levels_beside,
     rates_beside,
     reference_note,
     rules_of_thumb,
 )
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.frames import LATENCY, REFERENCE_LATENCY, REFERENCE_LEVELS, REFERENCE_RATES, THROUGHPUT
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.test_running import bench_config
 
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError
+from steelyard.bench.choice.returns import returns, saving_per_query, success_measure, success_of
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import RETURNS
-from steelyard.bench.returns import returns, saving_per_query, success_measure, success_of
+from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.experiment.scores import Scores
 from steelyard.gates.gating import gate
 

@@ -14,11 +14,11 @@ import steelyard as sy
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names, write_block
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.interrupted import BenchInterrupted
-from steelyard.bench.planning import BenchPlan
-from steelyard.bench.requests import RANKINGS, REQUESTS
-from steelyard.bench.running import bench_rerankers
-from steelyard.bench.writing import BenchWriter
+from steelyard.bench.frames import RANKINGS, REQUESTS
+from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.planning import BenchPlan
+from steelyard.bench.run.rerankers import bench_rerankers
+from steelyard.bench.run.writing import BenchWriter
 from steelyard.data.bench_folder import BLOCKS, find_bench_folder
 from steelyard.data.run_lock import run_lock
 from tests.rag.server import Fault, Server, serving, status

@@ -15,12 +15,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench import load_levels
+from steelyard.bench.arrivals import Schedule
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.interrupted import BenchInterrupted
-from steelyard.bench.load.arrivals import Schedule
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.queueing import Queue
 from tests.bench.test_running import bench_config
 
@@ -200,7 +200,7 @@ def test_killed_again_and_again_it_puts_no_load_on_twice(tmp_path: Path) -> None
     keys = ("name", "truth", "candidates", "documents", "depths", "repetitions", "warm_up")
     text = "".join(f"{key} = {json.dumps(config.values[key])}\n" for key in keys)
     (tmp_path / "bench.toml").write_text(text + 'systems.words.rerank = "lexical"\n' + _KILLED)
-    code = "import sys, steelyard.bench.running as r; r.bench_rerankers(sys.argv[1])"
+    code = "import sys, steelyard.bench.run.rerankers as r; r.bench_rerankers(sys.argv[1])"
     written = dict[str, int]()
     for kill_after_s in [0.8 + 0.2 * n for n in range(12)] + [300.0]:
         process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "bench.toml")], env=os.environ.copy())

@@ -13,10 +13,10 @@ import pytest
 
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
+from steelyard.bench.frames import REQUESTS
+from steelyard.bench.load.latency import read_stream, streaming
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
-from steelyard.bench.load_testing import load_test
-from steelyard.bench.requests import REQUESTS
-from steelyard.bench.streaming import read_stream, streaming
+from steelyard.bench.run.load_tests import load_test
 from steelyard.rag.target_results import Odd
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
 from steelyard.report.words import read_words

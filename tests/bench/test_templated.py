@@ -11,8 +11,8 @@ import pytest
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.bench import Bench
-from steelyard.bench.bundled import bundled_passages, bundled_questions
-from steelyard.bench.load_testing import load_test
+from steelyard.bench.load.templated import bundled_passages, bundled_questions
+from steelyard.bench.run.load_tests import load_test
 from tests.rag.server import Server, change, put, serving
 
 RERANK = '{"query": "{query}", "documents": "{documents}", "top_n": 2}'

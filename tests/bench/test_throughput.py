@@ -6,10 +6,9 @@ import pytest
 
 from steelyard.base.arrays import Floats
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.frames import SCALABILITY, SUSTAINED, THROUGHPUT
-from steelyard.bench.latency import latency
-from steelyard.bench.requests import REQUESTS
-from steelyard.bench.throughput import Objective, scalability, sustained, throughput
+from steelyard.bench.frames import REQUESTS, SCALABILITY, SUSTAINED, THROUGHPUT
+from steelyard.bench.load.latency import latency
+from steelyard.bench.load.throughput import Objective, scalability, sustained, throughput
 from tests.bench.queueing import Queue, requests
 
 OBJECTIVE = Objective()

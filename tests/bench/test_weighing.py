@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.bench.candidates import open_candidates
-from steelyard.bench.columns import COLUMNS
-from steelyard.bench.weighing import weigh
+from steelyard.bench.quality.lists import COLUMNS
+from steelyard.bench.run.weighing import weigh
 from steelyard.experiment.scores_json import as_json, read_scores
 from tests.bench.blocks_of_scores import blocks, config_of, value, weighed
 

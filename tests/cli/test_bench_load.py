@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.interrupted import BenchInterrupted
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
+from steelyard.bench.run.live import BenchInterrupted
 from steelyard.cli import bench_load
 from tests.cli.command import complaint, steelyard
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.interrupted import BenchInterrupted
+from steelyard.bench.run.live import BenchInterrupted
 from steelyard.cli import bench_rerank, benching
 from tests.bench.test_running import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.bench.planning import plan_bench
+from steelyard.bench.run.planning import plan_bench
 from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.test_running import bench_config
 from tests.fuzz.target import Target
 

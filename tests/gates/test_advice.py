@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.bench.bench import Bench
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.commands import COMMANDS
 from steelyard.gates.gating import Gate, gate
 from steelyard.report.formats.gating import gate_text

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from steelyard.bench import frames
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.experiment.scores import Scores
 from steelyard.report.benching import BENCH_FORMATS, BenchReport
 from steelyard.report.charts.bench import draw_bench

@@ -12,18 +12,15 @@ import polars as pl
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
-from steelyard.bench.choice import choice
-from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.config_table import check_prefer
-from steelyard.bench.costs import costs, request_costs
-from steelyard.bench.diagnostics import diagnostics
-from steelyard.bench.latency import latency, stages, token_fit
-from steelyard.bench.quality import quality
-from steelyard.bench.ramping import ramp
-from steelyard.bench.reference import Reference
-from steelyard.bench.returns import net_benefit, returns
-from steelyard.bench.streaming import streaming
-from steelyard.bench.throughput import Objective, scalability, sustained, throughput
+from steelyard.bench.choice.choice import choice
+from steelyard.bench.choice.reference import Reference
+from steelyard.bench.choice.returns import net_benefit, returns
+from steelyard.bench.config import BenchConfig, check_prefer, system_label
+from steelyard.bench.load.latency import latency, stages, streaming, token_fit
+from steelyard.bench.load.throughput import Objective, ramp, scalability, sustained, throughput
+from steelyard.bench.money.costs import costs, request_costs
+from steelyard.bench.quality.gains import quality
+from steelyard.bench.quality.lists import diagnostics
 from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
 from steelyard.data.run_manifest import CONFIG
 from steelyard.experiment.scores import Scores

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.bench.load_testing import load_test
+from steelyard.bench.run.load_tests import load_test
 from steelyard.cli.benching import measuring
 from steelyard.cli.terminal import screen_view, show
 from steelyard.gates.loads import Loads

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from steelyard.base.choices import Prefer
-from steelyard.bench.planning import plan_bench
-from steelyard.bench.running import bench_rerankers
+from steelyard.bench.run.planning import plan_bench
+from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.benching import announce, measuring
 from steelyard.cli.terminal import screen_view, show
 from steelyard.report.formats.bench import bench_summary

@@ -9,9 +9,9 @@ from functools import partial
 
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
-from steelyard.bench.interrupted import BenchInterrupted
-from steelyard.bench.load_testing import NOTICES
-from steelyard.bench.planning import BenchPlan
+from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.load_tests import NOTICES
+from steelyard.bench.run.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
 from steelyard.report.formats.bench_plan import announcement_text

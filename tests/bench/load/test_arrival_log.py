@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.load.arrival_log import ArrivalLog
+from steelyard.bench.arrivals import ArrivalLog
 
 
 def rng() -> np.random.Generator:

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.bench.load.arrivals import Schedule
-from steelyard.bench.load.closed_loop import occupy
+from steelyard.bench.arrivals import Schedule
+from steelyard.bench.frames import CENSORED_MS
 from steelyard.bench.load.correction import with_omitted
-from steelyard.bench.load.open_loop import offer
+from steelyard.bench.load.loops import occupy, offer
 from steelyard.bench.load.served import Served
 from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
-from steelyard.bench.requests import CENSORED_MS
 from steelyard.services.client import Patience, Service
 from steelyard.services.direct import DirectService
 from tests.hypothesis_profiles import examples

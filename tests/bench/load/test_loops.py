@@ -12,12 +12,11 @@ import pytest
 
 from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError, StageError
+from steelyard.bench.arrivals import Schedule, arrival_times
+from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.bench.load import open_loop
-from steelyard.bench.load.arrivals import Schedule, arrival_times
-from steelyard.bench.load.closed_loop import occupy
-from steelyard.bench.load.quiet import allow_open_files
+from steelyard.bench.load.loops import allow_open_files, occupy
 from steelyard.bench.load.served import Ask, Served
-from steelyard.bench.requests import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.services.client import ServiceError
 from steelyard.services.spending import Usage
 
@@ -153,7 +152,7 @@ def test_few_workers_make_a_queue_whose_time_is_the_systems() -> None:
 
 
 def test_what_this_computer_cannot_send_was_never_in_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.bench.load.open_loop.MOST_UNDER_WAY", 1)
+    monkeypatch.setattr("steelyard.bench.load.loops.MOST_UNDER_WAY", 1)
     freed = threading.Event()
 
     def never(query_id: str, query: str) -> Served:

@@ -15,7 +15,7 @@ from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 
 SCRIPT = """
 import sys
-from steelyard.bench.load_testing import load_test
+from steelyard.bench.run.load_tests import load_test
 
 url, queries, folder, rate = sys.argv[1:]
 print("begun", flush=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.load.arrivals import arrival_times
+from steelyard.bench.arrivals import arrival_times
 from steelyard.bench.load.sleepy import SleepySchedule, SleepySettings, sleepy_server
 
 

@@ -1,1 +1,1 @@
-"""Load on systems: requests at times that were laid down before, or from users who wait for their answers."""
+"""Load on systems: requests sent, timed and counted, and what a system bears."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from steelyard.base.errors import StageError, exception_line
-from steelyard.bench.requests import REQUESTS, Loop, Outcome
+from steelyard.bench.frames import REQUESTS, Loop, Outcome
 from steelyard.services.client import ServiceError
 from steelyard.services.spending import Usage
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.bench.bench import Bench
-from steelyard.bench.requests import CENSORED_MS, LOOPS
+from steelyard.bench.frames import CENSORED_MS, LOOPS
 from steelyard.report.charts.plot import LISTED, altair, beside, log_axis, plot, series, titled, tooltips
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_cells import (

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.config import BenchConfig
-from steelyard.bench.config_table import LoadTable
+from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.report.sheets.bench_cells import currency_of, heads, in_order, objective_text
 from steelyard.report.sheets.bench_costs import choice_sheet, costs_sheet, returns_sheets
 from steelyard.report.sheets.bench_latency import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.bench.throughput import INCONCLUSIVE
+from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.report.sheets.amounts import amount, bounds, milliseconds
 from steelyard.report.sheets.bench_cells import (
     Row,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.ramping import ramp_ends
-from steelyard.bench.throughput import UNDECIDED
+from steelyard.bench.load.throughput import UNDECIDED, ramp_ends
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.bench.planning import BenchPlan
-from steelyard.bench.sustaining import MOST_PROBES
+from steelyard.bench.load.sustaining import MOST_PROBES
+from steelyard.bench.run.planning import BenchPlan
 from steelyard.report.sheets.amounts import amount, money
 from steelyard.report.sheets.section import Section
 from steelyard.report.sheets.sheet import Sheet

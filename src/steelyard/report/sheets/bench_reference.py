@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.reference import reference_note
+from steelyard.bench.choice.reference import reference_note
 from steelyard.report.sheets.amounts import amount, milliseconds
 from steelyard.report.sheets.bench_cells import Row, heads, in_order, row_name, rows_of
 from steelyard.report.sheets.section import Paragraph, Section

@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.bench.bench import Bench
-from steelyard.bench.returns import MIN_QUESTIONS, worth_of
+from steelyard.bench.choice.returns import MIN_QUESTIONS, worth_of
 from steelyard.report.sheets.amounts import amount, milliseconds, money
 from steelyard.report.sheets.bench_care import care
 from steelyard.report.sheets.bench_cells import (

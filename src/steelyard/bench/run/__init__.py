@@ -1,0 +1,1 @@
+"""Benches while they are measured: prepared, planned, run, weighed and written."""
