@@ -21,9 +21,9 @@ from steelyard.rag.pipeline import Pipeline
 from steelyard.report.formats.scores import table
 from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.report import Report
-from steelyard.report.sheets.judging import least_supported
-from steelyard.report.sheets.section import Section
-from steelyard.report.sheets.sections import report_sections
+from steelyard.report.views.judging import least_supported
+from steelyard.report.views.report import report_sections
+from steelyard.report.views.sheet import Section
 from steelyard.report.words import LANGUAGES, Words
 from steelyard.text.languages import language_of
 

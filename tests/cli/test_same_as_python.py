@@ -41,7 +41,7 @@ from steelyard.report.formats.self_tests import self_tests_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
 from steelyard.report.reviewing import review_text
-from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed

@@ -14,7 +14,7 @@ from steelyard.base.notes import Note
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import SweepNote, Swept, sweep
 from steelyard.report.formats.sweep import sweep_text
-from steelyard.report.sheets.sweep import sweep_sheet
+from steelyard.report.views.sweep import sweep_sheet
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small

@@ -14,7 +14,7 @@ from steelyard.comparison.plan import TESTS
 from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
 from steelyard.experiment.scores import Scores
-from steelyard.report.sheets.headline import headline_numbers
+from steelyard.report.views.headline import headline_numbers
 from steelyard.report.words import read_words
 from steelyard.stats.corrections import CORRECTIONS, correct
 from steelyard.stats.detectable import min_detectable_difference

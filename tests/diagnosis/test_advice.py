@@ -16,7 +16,7 @@ from steelyard.diagnosis.thresholds import MIN_EXPLAINED
 from steelyard.diagnosis.uncertainty import corrected, tails
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
-from steelyard.report.sheets.advice import advice_text
+from steelyard.report.views.diagnosis import advice_text
 from steelyard.report.words import read_words
 from tests.diagnosis import library
 from tests.diagnosis.judged_library import judged_diagnosis

@@ -13,7 +13,7 @@ from steelyard.experiment.same_judge import judges_differ
 from steelyard.experiment.scores_json import as_json
 from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.page.leaderboard import leaderboard_table
-from steelyard.report.sheets.headline import headline
+from steelyard.report.views.headline import headline
 from steelyard.report.words import read_words
 from tests.experiment.judged import outputs, questions, record, verdicts
 

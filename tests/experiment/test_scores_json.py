@@ -19,7 +19,7 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json, read_scores
 from steelyard.report.formats.scores import FORMATS
-from steelyard.report.sheets.scores import scores_sheet
+from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
 

@@ -17,7 +17,7 @@ from steelyard.report.formats.gating import gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.diagnosis import diagnosis_sections
+from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 
 TRUTH = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}}

@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.report.sheets.scores import scores_sheet
+from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 
 N = 15

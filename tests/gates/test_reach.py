@@ -17,7 +17,7 @@ from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import definition, parse
 from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text, out_of_reach
 from steelyard.report.formats.junit import junit
-from steelyard.report.sheets.rating import rating_sheets, rating_text
+from steelyard.report.views.ratings import rating_sheets, rating_text
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import stated
 

@@ -15,13 +15,12 @@ from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts
 from steelyard.report.details.answers import AnswerDetails, CitationDetails, UnitDetails, answer_details
-from steelyard.report.details.details import Details
-from steelyard.report.details.judging import Judging
+from steelyard.report.details.details import Details, Judging
 from steelyard.report.details.limits import Limits
 from steelyard.report.page.payload import payload
 from steelyard.report.report import Report
-from steelyard.report.sheets.judge_card import judge_card
-from steelyard.report.sheets.sections import report_sections
+from steelyard.report.views.judge_card import judge_card
+from steelyard.report.views.report import report_sections
 from steelyard.report.words import Words, read_words
 from tests.hypothesis_profiles import examples
 from tests.report.reports import EVIL, TEXTS, evil, judged_report, judged_verdicts, judged_weighing

@@ -21,9 +21,9 @@ from steelyard.experiment.scores import Scores
 from steelyard.report.benching import BENCH_FORMATS, BenchReport
 from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
-from steelyard.report.sheets.amounts import money
-from steelyard.report.sheets.bench import bench_sections
-from steelyard.report.sheets.bench_costs import returns_sheets
+from steelyard.report.views.bench import bench_sections
+from steelyard.report.views.bench_tables import returns_sheets
+from steelyard.report.views.numbers import money
 from steelyard.report.words import read_words
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
 from tests.cli.command import steelyard

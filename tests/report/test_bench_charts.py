@@ -21,7 +21,7 @@ from tests.report.browser import AXE, NO_CHROMIUM, PICTURES, Opened
 for _module in ("altair", "vl_convert"):
     pytest.importorskip(_module, reason="charts need the extra report")
 from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench  # noqa: E402
-from steelyard.report.charts.bench_choice import _Frame, _meet  # noqa: E402
+from steelyard.report.charts.bench_front import _Frame, _meet  # noqa: E402
 from steelyard.report.charts.plot import log_axis  # noqa: E402
 
 EN = read_words("en")

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from steelyard.comparison.changes import Changes, Listed, Mover, list_change
 from steelyard.comparison.settings_diff import SettingsDiff
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.changing import (
+from steelyard.report.views.changes import (
     changes_json,
     changes_sheets,
     changes_text,

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError
 from steelyard.experiment.evaluation import weigh
 from steelyard.measures import parse
-from steelyard.report.charts.curves import curve_measures
-from steelyard.report.charts.distribution import value_classes
-from steelyard.report.charts.drawing import draw_charts
+from steelyard.report.charts.drawing import curve_measures, draw_charts, scatter_pair
+from steelyard.report.charts.plot import theme
 from steelyard.report.charts.saving import save_charts
-from steelyard.report.charts.scatter import scatter_pair
-from steelyard.report.charts.theme import theme
-from steelyard.report.details.singled import widest_questions
+from steelyard.report.charts.shares import value_classes
+from steelyard.report.details.limits import widest_questions
 from steelyard.report.report import Report
 from steelyard.report.words import read_words
 from tests.report.reports import ids_report, texts_report

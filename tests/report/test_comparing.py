@@ -13,9 +13,9 @@ from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
 from steelyard.report.formats.comparison import comparison_csv, comparison_json
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.comparing import comparison_sheets
-from steelyard.report.sheets.sheet import Sheet
-from steelyard.report.sheets.verdicts import group_letters, verdict_text
+from steelyard.report.views.comparison import comparison_sheets
+from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.verdicts import group_letters, verdict_text
 from steelyard.report.words import read_words
 from tests.comparison.test_comparison import VERDICTS, beside_first, drawn, scores_of
 

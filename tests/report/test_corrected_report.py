@@ -9,9 +9,8 @@ import pytest
 import steelyard as sy
 from steelyard.report.formats.report import report_latex
 from steelyard.report.page.leaderboard import leaderboard_table
-from steelyard.report.sheets.judge_card import judge_card
-from steelyard.report.sheets.sections import report_sections
-from steelyard.report.sheets.summary import verdict
+from steelyard.report.views.judge_card import judge_card
+from steelyard.report.views.report import report_sections, verdict
 from steelyard.report.words import read_words
 from tests.comparison.test_labels import labels_of, lenient, strict, weighing
 

@@ -10,7 +10,7 @@ import pytest
 import steelyard as sy
 from steelyard.judges.verdicts import Verdicts
 from steelyard.report.formats.scores import FORMATS, IN_WORDS, scores_text
-from steelyard.report.sheets.corrections import corrected_sheet
+from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.words import Words, read_words
 from tests.experiment.judged import PEOPLE
 from tests.experiment.labelled import answers, as_the_judge, outputs, questions, review, stricter

@@ -12,8 +12,8 @@ from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.advice import advice_text
-from steelyard.report.sheets.diagnosis import (
+from steelyard.report.views.diagnosis import (
+    advice_text,
     ceilings_sheet,
     diagnosis_sections,
     funnel_sheet,
@@ -226,7 +226,7 @@ def test_every_text_is_used() -> None:
     from steelyard.diagnosis.advice import RULES
 
     code = Path(diagnose.__code__.co_filename).parents[1]
-    files = ("report/sheets/diagnosis.py", "report/sheets/advice.py", "diagnosis/rules/losses.py")
+    files = ("report/views/diagnosis.py", "diagnosis/rules/losses.py")
     source = "".join((code / file).read_text() for file in files)
     advised = {case[0] for case in patterns.FIRES} | {"reranker_idle"} | set(RULES.names())
     for key in EN.texts:

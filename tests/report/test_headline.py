@@ -12,7 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.report.formats.comparison import comparison_json, comparison_markdown, comparison_terminal
-from steelyard.report.sheets.headline import headline, headline_numbers
+from steelyard.report.views.headline import headline, headline_numbers
 from steelyard.report.words import read_words
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")

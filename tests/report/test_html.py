@@ -32,7 +32,7 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.gates.gating import gate
 from steelyard.report.contents import Contents
 from steelyard.report.details.details import Details
-from steelyard.report.details.highlighting import Highlights, merged
+from steelyard.report.details.gold import Highlights, merged
 from steelyard.report.details.limits import Limits
 from steelyard.report.html.document import embedded
 from steelyard.report.page.leaderboard import leaderboard_table

@@ -14,7 +14,7 @@ import pytest
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.weighing import Weighing
 from steelyard.report.details import details, limits
-from steelyard.report.details.singled import LINKED, singled_questions, widest_questions
+from steelyard.report.details.limits import LINKED, singled_questions, widest_questions
 from steelyard.report.report import Report
 from steelyard.report.words import read_words
 from tests.report.test_charts import rows as rows_of

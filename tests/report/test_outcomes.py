@@ -13,8 +13,8 @@ from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.diagnosis import diagnosis_sections, stage_lists
-from steelyard.report.sheets.outcomes import (
+from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
+from steelyard.report.views.outcomes import (
     abstention_sheet,
     faithfulness_sheet,
     outcome_name,

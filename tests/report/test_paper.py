@@ -6,8 +6,8 @@ import re
 
 from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.report import Report
-from steelyard.report.sheets.paper import differences_sheet, paper_sheet
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.views.report import differences_sheet, paper_sheet
+from steelyard.report.views.sheet import Sheet
 from steelyard.report.words import read_words
 from tests.report.reports import ids_report, ids_weighing
 

@@ -7,7 +7,7 @@ import pytest
 from steelyard.gates.profiles import Profile, profiles
 from steelyard.gates.ratings import rate
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.rating import interval_text, level_text, rating_sheets, rating_text, text_in
+from steelyard.report.views.ratings import interval_text, level_text, rating_sheets, rating_text, text_in
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
 

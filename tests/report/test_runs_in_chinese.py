@@ -15,8 +15,8 @@ from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
 from steelyard.report.formats.run import first_failure, run_lines
 from steelyard.report.formats.sweep import sweep_text
-from steelyard.report.sheets.notes import note_text
-from steelyard.report.sheets.sweep import sweep_sheet
+from steelyard.report.views.notes import note_text
+from steelyard.report.views.sweep import sweep_sheet
 from steelyard.report.words import read_words
 from tests.rag import small
 from tests.report.test_sheet import listening

@@ -12,7 +12,7 @@ from steelyard.report.formats.report import report_markdown
 from steelyard.report.formats.scores import scores_text
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.report import REPORT_FORMATS
-from steelyard.report.sheets.headline import headline_numbers
+from steelyard.report.views.headline import headline_numbers
 from steelyard.report.words import read_words
 from tests.experiment.judged import FOUR, outputs, questions, record, verdicts
 

@@ -18,7 +18,7 @@ from steelyard.experiment.score_arrays import CAUSES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
 from steelyard.report.formats import scores as formats
-from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
+from steelyard.report.views.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
 from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
 from tests.cli.command import complaint, printed

@@ -11,11 +11,10 @@ from steelyard.data.truth import Truth
 from steelyard.experiment.evaluation import weigh
 from steelyard.rag.pipeline import Pipeline
 from steelyard.report.report import Report
-from steelyard.report.sheets.diagnosis import worst_stage
-from steelyard.report.sheets.headline import headline
-from steelyard.report.sheets.sheet import signed
-from steelyard.report.sheets.summary import care, facts, verdict
-from steelyard.report.sheets.titles import subtitle_text
+from steelyard.report.views.diagnosis import worst_stage
+from steelyard.report.views.headline import headline
+from steelyard.report.views.numbers import signed
+from steelyard.report.views.report import care, facts, subtitle_text, verdict
 from steelyard.report.words import read_words
 from tests.rag import small
 from tests.report.reports import ids_report, texts_report

@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.judges.review import Review
 from steelyard.report.formats.sections import sections_terminal
-from steelyard.report.sheets.review import conflicts_section
+from steelyard.report.views.review import conflicts_section
 from steelyard.report.words import read_words
 from steelyard.review.importing import Conflict, ImportedLabels, read_forms
 from steelyard.review.items_file import ItemsFile

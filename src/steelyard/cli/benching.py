@@ -15,7 +15,7 @@ from steelyard.bench.run.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
 from steelyard.report.formats.bench_plan import announcement_text
-from steelyard.report.sheets.notes import note_text
+from steelyard.report.views.notes import note_text
 from steelyard.report.words import Words
 
 _LONG_S = 60

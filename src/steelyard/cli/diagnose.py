@@ -20,7 +20,7 @@ from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.formats.suffix import format_of
-from steelyard.report.sheets.diagnosis import diagnosis_sections, stage_lists
+from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.words import read_words
 
 

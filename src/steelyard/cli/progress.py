@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.run.live import LIVE, LiveRequests
 from steelyard.cli.terminal import drawn_on
-from steelyard.report.sheets.amounts import milliseconds
+from steelyard.report.views.numbers import milliseconds
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.services.spending import SPENDING, Spending

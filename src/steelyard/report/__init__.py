@@ -1,1 +1,1 @@
-"""Results for people and programs to read, in levels: words, contents, sheets, formats, charts, page, report."""
+"""Results for people and programs to read, in levels: words, contents, views, formats, charts, page, report."""

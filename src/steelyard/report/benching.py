@@ -10,9 +10,8 @@ from steelyard.base.errors import InputError
 from steelyard.bench.bench import Bench
 from steelyard.io.write import write_text
 from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench
-from steelyard.report.charts.plot import spec_of
+from steelyard.report.charts.plot import page_colours, spec_of
 from steelyard.report.charts.saving import FORMATS, save_drawings, svg_of
-from steelyard.report.charts.theme import page_colours
 from steelyard.report.formats.bench import (
     bench_csv,
     bench_json,
@@ -24,7 +23,7 @@ from steelyard.report.formats.bench import (
 )
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.html.sections import Drawing, sections_html
-from steelyard.report.sheets.bench import bench_sections
+from steelyard.report.views.bench import bench_sections
 from steelyard.report.words import Words, read_words
 
 

@@ -27,9 +27,8 @@ from steelyard.gates.ratings import Rating, rate
 from steelyard.gates.values import Latencies
 from steelyard.measures import Measure
 from steelyard.measures.aggregates import percentile
-from steelyard.report.details.details import Details
-from steelyard.report.details.judging import Judging
-from steelyard.report.details.singled import LINKED, widest_questions
+from steelyard.report.details.details import Details, Judging
+from steelyard.report.details.limits import LINKED, widest_questions
 
 
 @dataclass(frozen=True, eq=False)

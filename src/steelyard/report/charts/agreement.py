@@ -10,9 +10,8 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.agreement import Agreement
 from steelyard.comparison.rater_pairs import RaterPair
-from steelyard.report.charts.plot import LISTED, altair, plot, titled, tooltips
-from steelyard.report.charts.theme import N_COLOURED
-from steelyard.report.sheets.sheet import number
+from steelyard.report.charts.plot import LISTED, N_COLOURED, altair, plot, titled, tooltips
+from steelyard.report.views.numbers import number
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.stats.raters import wilson_interval

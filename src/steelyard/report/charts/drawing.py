@@ -2,30 +2,344 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from steelyard.report.charts import (
-    ceilings,
-    curves,
-    differences,
-    distribution,
-    funnel,
-    heatmap,
-    leaderboard,
-    outcomes,
-    scatter,
+import numpy as np
+
+from steelyard.base.arrays import Floats
+from steelyard.comparison.result import Comparison, ComparisonRow
+from steelyard.diagnosis.ceilings import Ceilings
+from steelyard.measures import Measure
+from steelyard.report.charts.plot import (
+    GOOD,
+    LISTED,
+    N_COLOURED,
+    NEUTRAL,
+    POOR,
+    altair,
+    finite,
+    height_of,
+    plot,
+    systems_axis,
+    titled,
+    tooltips,
 )
+from steelyard.report.charts.shares import draw_distribution, draw_funnel, draw_outcomes
 from steelyard.report.contents import Contents
+from steelyard.report.details.limits import widest_questions
+from steelyard.report.views.numbers import number, p_text
+from steelyard.report.views.verdicts import difference_text, interval_text, verdict_ends, verdict_text
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
+
+def draw_leaderboard(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
+    """Systems down, the mean of a measure across, its interval as a line."""
+    alt, scores, reported = altair(), contents.scores, contents.scores.reported
+    means, low, high = (values[:, measure] for values in (reported.mean, reported.low, reported.high))
+    rows = [{"system": single_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
+             "high": finite(high[i])} for i in contents.by_mean(measure)]  # fmt: skip
+    name = str(scores.measures[measure])
+    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    tooltip = tooltips(words, system="N", mean="Q:.4f", low="Q:.4f", high="Q:.4f")
+    y = systems_axis([str(row["system"]) for row in rows])
+    interval = plot(rows).mark_rule(strokeWidth=3, opacity=0.45).encode(
+        y=y, x=alt.X("low:Q", title=name, scale=alt.Scale(zero=False)), x2="high:Q", tooltip=tooltip)  # fmt: skip
+    mean = plot(rows).mark_point(filled=True, size=90, opacity=1).encode(y=y, x=x, tooltip=tooltip)
+    values = {"measure": name, "listed": words.listed([_with_interval(row) for row in rows], LISTED)}
+    return titled(alt.layer(interval, mean), "leaderboard", words, values, height=height_of(len(rows)))
+
+
+def _with_interval(row: dict[str, Any]) -> str:
+    mean, low, high = (number(row[key]) for key in ("mean", "low", "high"))
+    return f"{row['system']} {mean} [{low}, {high}]"
+
+
+_KINDS = {"better": (GOOD, "triangle-up"), "worse": (POOR, "triangle-down"), "unclear": (NEUTRAL, "circle")}
+"""Colour and shape of what is shown of a system."""
+
+
+def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
+    """Systems down, their differences to the baseline or leader across; None without another system with a difference.
+
+    A band shows the margin, where there is one.
+    """
+    comparison = contents.comparison
+    if comparison is None:
+        return None
+    name = str(comparison.measures[measure])
+    compared = [row for row in comparison.rows[name] if not row.is_reference and math.isfinite(row.difference)]
+    if not compared:
+        return None
+    alt, rows = altair(), [_row(row, comparison, words) for row in compared]
+    kinds = [kind for kind in _KINDS if any(_kind(row) == kind for row in compared)]
+    domain = [words(f"charts.differences.{kind}") for kind in kinds]
+    reference = single_line(comparison.reference)
+    title = words("charts.differences.axis", measure=name, reference=reference)
+    axis = alt.Axis(tickCount=6, labelExpr="datum.value === 0 ? '0' : format(datum.value, '+')")
+    x = alt.X("difference:Q", title=title, scale=alt.Scale(zero=True, nice=True, padding=12), axis=axis)
+    y = systems_axis([row["system"] for row in rows])
+    tooltip = tooltips(words, system="N", difference="Q:+.4f", low="Q:+.4f", high="Q:+.4f", p="N", verdict="N")
+    colour = alt.Color("kind:N", sort=domain, title=None, legend=alt.Legend(symbolOpacity=1), scale=alt.Scale(
+        domain=domain, range=[_KINDS[kind][0] for kind in kinds]))  # fmt: skip
+    shape = alt.Shape("kind:N", sort=domain, title=None, scale=alt.Scale(
+        domain=domain, range=[_KINDS[kind][1] for kind in kinds]))  # fmt: skip
+    layers = [
+        plot([{"zero": 0}]).mark_rule(strokeWidth=1).encode(x=alt.X("zero:Q", title=title)),
+        plot([row for row in rows if row["low"] is not None]).mark_rule(strokeWidth=3, opacity=0.6).encode(
+            y=y, x=alt.X("low:Q", title=title), x2="high:Q", color=colour, tooltip=tooltip),
+        plot(rows).mark_point(filled=True, size=90, opacity=1).encode(
+            y=y, x=x, color=colour, shape=shape, tooltip=tooltip),
+    ]  # fmt: skip
+    if comparison.margin is not None:
+        ends = [{"from": -comparison.margin, "to": comparison.margin}]
+        band = plot(ends).mark_rect(opacity=0.12, color=NEUTRAL).encode(x=alt.X("from:Q", title=title), x2="to:Q")
+        layers.insert(0, band)
+    texts = [_difference_text(row, comparison, words) for row in compared]
+    values = {"measure": name, "reference": reference, "listed": words.listed(texts, LISTED)}
+    return titled(alt.layer(*layers), "differences", words, values, height=height_of(len(rows)))
+
+
+def _kind(row: ComparisonRow) -> str:
+    return row.verdict if row.verdict in _KINDS else "unclear"
+
+
+def _row(row: ComparisonRow, comparison: Comparison, words: Words) -> dict[str, Any]:
+    low, high = verdict_ends(row)
+    return {
+        "system": single_line(row.system), "difference": row.difference, "low": finite(low), "high": finite(high),
+        "p": p_text(row.adjusted), "kind": words(f"charts.differences.{_kind(row)}"),
+        "verdict": verdict_text(row, comparison, words),
+    }  # fmt: skip
+
+
+def _difference_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
+    return words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
+                 interval=interval_text(row, comparison, words),
+                 verdict=verdict_text(row, comparison, words))  # fmt: skip
+
+
+def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
+    """A line for each system from its lowest to its highest value, a mark for each; None where no ceiling has one."""
+    ceilings = contents.diagnosis.ceilings
+    rows = [row for i in range(len(ceilings.systems)) for row in _ceiling_rows(ceilings, i, words)]
+    if all(row["kind"] == words("charts.ceilings.now") for row in rows):
+        return None
+    alt, order = altair(), [single_line(contents.scores.systems[i]) for i in contents.by_mean()]
+    kinds = list(dict.fromkeys(row["kind"] for row in sorted(rows, key=lambda row: row["place"])))
+    name = ceilings.measures[0]
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    y = systems_axis(order)
+    tooltip = tooltips(words, system="N", ceiling="N", value="Q:.4f", gain="Q:+.4f")
+    of_system = {system: [row for row in rows if row["system"] == system] for system in order}
+    ends = [{"system": system, "from": min(row["value"] for row in own), "to": max(row["value"] for row in own)}
+            for system, own in of_system.items() if own]  # fmt: skip
+    way = plot(ends).mark_rule(strokeWidth=2, opacity=0.3).encode(
+        y=y, x=alt.X("from:Q", title=name, scale=alt.Scale(zero=False)), x2="to:Q")  # fmt: skip
+    dots = plot(rows).mark_point(filled=True, size=110, opacity=1).encode(
+        y=y, x=x, tooltip=tooltip,
+        color=alt.Color("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)),
+        shape=alt.Shape("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)))  # fmt: skip
+    texts = [_ceiling_text(system, own, words) for system, own in of_system.items()]
+    values = {"measure": name, "listed": words.listed(texts, LISTED)}
+    return titled(alt.layer(way, dots), "ceilings", words, values, height=height_of(len(order)))
+
+
+def _ceiling_rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, Any]]:
+    """Marks of one system: the mean now, perfect orders of the fewest and of the most candidates, the best pair."""
+    system, now = ceilings.systems[i], float(ceilings.reached[i, 0])
+    perfect = zip(ceilings.ns, ceilings.perfect[i, 0].tolist(), strict=True)
+    orders = [(n, value) for n, value in perfect if math.isfinite(value)]
+    marks = [(0, words("charts.ceilings.now"), "", now)]
+    marks += [(place, words("charts.ceilings.perfect", n=n), "", value)
+              for place, (n, value) in enumerate([*orders[:1], *orders[1:][-1:]], 1)]  # fmt: skip
+    own = [pair for pair in ceilings.pairs if pair.measure == ceilings.measures[0]
+           and system in (pair.first, pair.second)]  # fmt: skip
+    best = max(own, key=lambda pair: pair.mean, default=None)
+    if best is not None:
+        partner = best.second if best.first == system else best.first
+        marks.append((3, words("charts.ceilings.pair"), single_line(partner), best.mean))
+    for place, kind, partner, value in marks:
+        ceiling = words("charts.ceilings.with", kind=kind, partner=partner) if partner else kind
+        yield {"system": single_line(system), "place": place, "kind": kind, "ceiling": ceiling, "value": value,
+               "gain": value - now}  # fmt: skip
+
+
+def _ceiling_text(system: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
+    best = max(rows, key=lambda row: row["value"])
+    if best is rows[0]:
+        return words("charts.ceilings.of_now", system=system, mean=number(best["value"]))
+    return words("charts.ceilings.of", system=system, mean=number(rows[0]["value"]), ceiling=best["ceiling"],
+                 value=number(best["value"]))  # fmt: skip
+
+
+_HEIGHT = 300
+
+
+def curve_measures(contents: Contents) -> list[str]:
+    """Measures that have values by depth: recall, which alone shows what a larger k brings, then the primary measure.
+
+    Recall is that of gold pieces where the gold is evidence.
+    """
+    curves = contents.diagnosis.curves
+    names = [name for n, name in enumerate(curves.names) if not np.isnan(curves.values[:, n]).all()]
+    first = contents.scores.measures[0].name
+    return sorted(names, key=lambda name: (name != contents.diagnosis.coverage, name != first))
+
+
+def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
+    """One of `curve_measures` by depth; of more systems than there are colours, the best ones and the baseline."""
+    measures = curve_measures(contents)
+    if not measures:
+        return None
+    alt, name = altair(), measures[measure]
+    systems = [single_line(system) for system in contents.diagnosis.curves.systems]
+    coloured, others = _coloured(contents), words("charts.curves.others")
+    colours = [system if i in coloured else others for i, system in enumerate(systems)]
+    rows = _curve_rows(contents, name, systems, colours)
+    domain = [*(systems[i] for i in coloured), *([others] if len(coloured) < len(systems) else [])]
+    colour = alt.Color("colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain),
+                       legend=alt.Legend(symbolOpacity=1))  # fmt: skip
+    ks = [k for k in contents.diagnosis.curves.ks if any(row["k"] == k for row in rows)]
+    x = alt.X("k:Q", title=words("charts.curves.axis"), scale=alt.Scale(type="log", nice=False, padding=8),
+              axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip
+    y = alt.Y("value:Q", title=f"{name}@k", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5))
+    # Coloured lines lie over the others.
+    rows.sort(key=lambda row: row["colour"] != others)
+    base = plot(rows).encode(x=x, y=y, color=colour, detail="system:N",
+                             tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f"))  # fmt: skip
+    named = base.transform_filter(alt.datum.colour != others)
+    layers = [named.mark_line(strokeWidth=2), named.mark_point(filled=True, size=50, opacity=1)]
+    if others in domain:
+        layers.insert(0, base.transform_filter(alt.datum.colour == others).mark_line(strokeWidth=1, opacity=0.35))
+    if contents.diagnosis.k in ks:
+        rule = plot([{"k": contents.diagnosis.k}]).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
+        layers.insert(0, rule)
+    texts = [
+        _curve_text(systems[i], [row for row in rows if row["system"] == systems[i]], words) for i in sorted(coloured)
+    ]
+    values = {"measure": f"{name}@k", "listed": words.listed([text for text in texts if text], LISTED)}
+    return titled(alt.layer(*layers), "curves", words, values, height=_HEIGHT)
+
+
+def _curve_rows(contents: Contents, name: str, systems: Sequence[str], colours: Sequence[str]) -> list[dict[str, Any]]:
+    """One row for each system and depth with a value."""
+    curves = contents.diagnosis.curves
+    values = curves.values[:, curves.names.index(name)].tolist()
+    return [
+        {"system": system, "colour": colour, "k": k, "value": value}
+        for system, colour, by_depth in zip(systems, colours, values, strict=True)
+        for k, value in zip(curves.ks, by_depth, strict=True)
+        if math.isfinite(value)
+    ]
+
+
+def _coloured(contents: Contents) -> list[int]:
+    """Systems that have a colour of their own, best first: the best ones, and the one that others are shown beside."""
+    order = contents.by_mean()
+    best = order[:N_COLOURED]
+    if contents.comparison is not None and len(order) > N_COLOURED:
+        reference = list(contents.scores.systems).index(contents.comparison.reference)
+        best = best if reference in best else [*best[:-1], reference]
+    return best
+
+
+def _curve_text(system: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
+    if not rows:
+        return ""
+    first, last = rows[0], rows[-1]
+    return words("charts.curves.of", system=system, first=number(first["value"]), low=first["k"],
+                 last=number(last["value"]), high=last["k"])  # fmt: skip
+
+
+_SIDE = 440
+
+
+def scatter_pair(contents: Contents) -> tuple[int, int] | None:
+    """The system that others are shown beside, and the best other one; None for one system."""
+    order = contents.by_mean()
+    if len(order) < 2:
+        return None
+    first = order[1]
+    if contents.comparison is not None:
+        first = list(contents.scores.systems).index(contents.comparison.reference)
+    return first, next(i for i in order if i != first)
+
+
+def draw_scatter(contents: Contents, words: Words) -> TopLevelMixin | None:
+    """A point for each question that is shown one by one, larger where several questions coincide."""
+    pair = scatter_pair(contents)
+    if pair is None:
+        return None
+    alt, scores = altair(), contents.scores
+    details = contents.details
+    across, up = (scores.values[i, 0, details.places] for i in pair)
+    both = ~(np.isnan(across) | np.isnan(up))
+    points, n = np.unique(np.round(np.stack([across[both], up[both]], axis=1), 3), axis=0, return_counts=True)
+    rows = [{"x": x, "y": y, "n": count} for (x, y), count in zip(points.tolist(), n.tolist(), strict=True)]
+    low, high = _ends(scores.measures[0], points)
+    names = [single_line(scores.systems[i]) for i in pair]
+    scale = alt.Scale(domain=[low, high], nice=False)
+    x = alt.X("x:Q", title=names[0], scale=scale, axis=alt.Axis(tickCount=5))
+    y = alt.Y("y:Q", title=names[1], scale=scale, axis=alt.Axis(tickCount=5))
+    diagonal = (
+        plot([{"x": low, "y": low, "to": high}]).mark_rule(strokeDash=[4, 4]).encode(x=x, y=y, x2="to:Q", y2="to:Q")
+    )
+    size = alt.Size("n:Q", title=words("charts.field.n"), legend=None, scale=alt.Scale(range=[36, 420], domainMin=1))
+    dots = plot(rows).mark_point(filled=True, opacity=0.55, cursor="pointer").encode(
+        x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d"))  # fmt: skip
+    above, below = (int(n[side].sum()) for side in (points[:, 1] > points[:, 0], points[:, 1] < points[:, 0]))
+    values = {"measure": str(scores.measures[0]), "across": names[0], "up": names[1], "above": above, "below": below,
+              "even": int(both.sum()) - above - below}  # fmt: skip
+    if len(details.places) < details.n_questions:
+        values |= {"n": f"{len(details.places):,}", "total": f"{details.n_questions:,}"}
+        return titled(alt.layer(diagonal, dots), "sampled_scatter", words, values, height=_SIDE, width=_SIDE)
+    return titled(alt.layer(diagonal, dots), "scatter", words, values, height=_SIDE, width=_SIDE)
+
+
+def _ends(measure: Measure, points: Floats) -> tuple[float, float]:
+    """Both ends of the axes: the range of the measure, or else that of the points (p, 2)."""
+    low, high = measure.definition.range
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high
+    return (float(points.min()), float(points.max())) if len(points) else (0.0, 1.0)
+
+
+def draw_heatmap(contents: Contents, words: Words) -> TopLevelMixin | None:
+    """The questions of `widest_questions`; None for one system."""
+    scores = contents.scores
+    if len(scores.systems) < 2:
+        return None
+    alt, shown, order = altair(), widest_questions(contents.scores.values[:, 0]), contents.by_mean()
+    # Questions by number: two ids may look alike once control characters are made visible.
+    names, ids = ([single_line(text) for text in texts] for texts in (scores.systems, scores.query_ids))
+    singled = np.searchsorted(contents.details.places, shown).tolist()
+    rows = [
+        {"system": names[i], "place": place, "question": ids[q], "q": number, "value": finite(scores.values[i, 0, q])}
+        for place, (q, number) in enumerate(zip(shown.tolist(), singled, strict=True)) for i in order
+    ]  # fmt: skip
+    measure = str(scores.measures[0])
+    colour = alt.Color("value:Q", title=measure, scale=alt.Scale(range="heatmap", interpolate="rgb"),
+                       legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".2~f"))  # fmt: skip
+    cells = plot(rows).mark_rect(cursor="pointer").encode(
+        x=alt.X("place:O", title=words("charts.heatmap.axis"), axis=alt.Axis(labels=False, ticks=False)),
+        y=systems_axis([names[i] for i in order]), color=colour,
+        tooltip=tooltips(words, question="N", system="N", value="Q:.4f"))  # fmt: skip
+    total = len(scores.query_ids)
+    questions = words(f"charts.heatmap.{'some' if len(shown) < total else 'all'}", shown=len(shown), n=total)
+    values = {"measure": measure, "questions": questions}
+    return titled(cells, "heatmap", words, values, height=height_of(len(order)))
+
+
 CHARTS: dict[str, Callable[[Contents, Words], TopLevelMixin | None]] = {
-    "leaderboard": leaderboard.draw, "differences": differences.draw, "curves": curves.draw,
-    "distribution": distribution.draw, "scatter": scatter.draw, "funnel": funnel.draw, "ceilings": ceilings.draw,
-    "heatmap": heatmap.draw, "outcomes": outcomes.draw,
+    "leaderboard": draw_leaderboard, "differences": draw_differences, "curves": draw_curves,
+    "distribution": draw_distribution, "scatter": draw_scatter, "funnel": draw_funnel, "ceilings": draw_ceilings,
+    "heatmap": draw_heatmap, "outcomes": draw_outcomes,
 }  # fmt: skip
 """What draws each chart; None where there is nothing to draw."""
 

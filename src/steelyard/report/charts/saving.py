@@ -10,8 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.base.own_paths import own_file
 from steelyard.report.charts.drawing import draw_charts
-from steelyard.report.charts.plot import spec_of
-from steelyard.report.charts.theme import page_theme, theme
+from steelyard.report.charts.plot import page_theme, spec_of, theme
 from steelyard.report.contents import Contents
 from steelyard.report.words import Words
 

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from steelyard.base.arrays import Ints
 from steelyard.data.chunk_table import ChunkTable
+from steelyard.experiment.verdict_choice import RunVerdicts
 from steelyard.experiment.weighing import Weighing
 from steelyard.report.details.answers import AnswerDetails, TextOf, answer_details
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
-from steelyard.report.details.limits import Budget, Limits, shortened
+from steelyard.report.details.limits import Budget, Limits, shortened, singled_questions
 from steelyard.report.details.lists import ListDetails, list_details, list_frames, table_of, unread_chunks
-from steelyard.report.details.singled import singled_questions
 from steelyard.report.visible import visible
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The verdicts on the answers of one system in numbers.
+
+    recipe      what they depend on, as of `Verdicts`
+    counts      answers by state, sentences by verdict, citations by problem
+    not_judged  cause -> verdicts that are lacking;   errors   what the judge did wrong, by kind
+    """
+
+    recipe: Mapping[str, Any]
+    counts: Mapping[str, int]
+    not_judged: Mapping[str, int]
+    errors: Mapping[str, int]
+
+    @classmethod
+    def of(cls, run: RunVerdicts) -> Judging:
+        """That of the verdicts on a run; those that were made for the report have its date."""
+        verdicts, made_now = run.verdicts, run.origin == "default"
+        recipe = {key: value for key, value in verdicts.recipe.items() if key != "date" or not made_now}
+        return cls(recipe, dict(verdicts.counts), dict(verdicts.not_judged), dict(verdicts.errors))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from steelyard.base.arrays import Ints
 from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.weighed import Weighed
 from steelyard.experiment.weighing import Weighing
-from steelyard.report.details.highlighting import Highlights
+from steelyard.report.details.gold import Highlights
 from steelyard.report.details.limits import Budget, Limits, cut
 from steelyard.report.visible import visible
 

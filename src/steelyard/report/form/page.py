@@ -13,7 +13,7 @@ from typing import Any
 from steelyard._version import __version__
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
-from steelyard.report.sheets.judging import reason_text
+from steelyard.report.views.judging import reason_text
 from steelyard.report.visible import REPLACEMENTS, visible
 from steelyard.report.words import LANGUAGES, Words, read_words
 

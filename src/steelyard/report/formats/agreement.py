@@ -12,7 +12,7 @@ from steelyard.comparison.agreement import Agreement
 from steelyard.comparison.rater_pairs import Estimate
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.agreement import advice, agreement_sections, pairs_sheet
+from steelyard.report.views.agreement import advice, agreement_sections, pairs_sheet
 from steelyard.report.words import Words, read_words
 
 FORMAT = 1

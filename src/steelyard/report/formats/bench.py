@@ -15,8 +15,8 @@ from steelyard.bench.bench import Bench
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
-from steelyard.report.sheets.bench import bench_sections, bench_summary_section
-from steelyard.report.sheets.bench_summary import recommended_row
+from steelyard.report.views.bench import bench_sections, bench_summary_section
+from steelyard.report.views.bench_summary import recommended_row
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped

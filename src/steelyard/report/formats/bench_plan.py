@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.report.formats.sections import sections_terminal
-from steelyard.report.sheets.bench_plan import announcement, plan_section
+from steelyard.report.views.bench_plan import announcement, plan_section
 from steelyard.report.words import Words
 
 

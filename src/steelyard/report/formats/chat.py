@@ -8,7 +8,7 @@ from steelyard.data.question import Question
 from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.pipeline import Pipeline
-from steelyard.report.sheets.notes import note_text
+from steelyard.report.views.notes import note_text
 from steelyard.report.words import Words
 
 

@@ -16,13 +16,12 @@ from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.report.formats.sections import escaped
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.changing import changes_json, changes_sheets, changes_text, settings_json
-from steelyard.report.sheets.comparing import comparison_sheets
-from steelyard.report.sheets.drift import drift_json
-from steelyard.report.sheets.headline import headline
-from steelyard.report.sheets.labels import labels_json
-from steelyard.report.sheets.notes import notes_json
-from steelyard.report.sheets.verdicts import group_letters, verdict_text
+from steelyard.report.views.changes import changes_json, changes_sheets, changes_text, settings_json
+from steelyard.report.views.comparison import comparison_sheets, drift_json
+from steelyard.report.views.corrections import labels_json
+from steelyard.report.views.headline import headline
+from steelyard.report.views.notes import notes_json
+from steelyard.report.views.verdicts import group_letters, verdict_text
 from steelyard.report.words import Words, read_words
 from steelyard.report.wrapping import wrapped
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.comparison.design import Design
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.design import answer_text, design_sheet
+from steelyard.report.views.design import answer_text, design_sheet
 from steelyard.report.words import Words, read_words
 
 FORMAT = 1

@@ -15,7 +15,7 @@ from steelyard.diagnosis.curves import Curves
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.diagnosis.outcomes import AnswerOutcomes
-from steelyard.report.sheets.advice import advice_text
+from steelyard.report.views.diagnosis import advice_text
 from steelyard.report.words import Words
 
 FORMAT = 1

@@ -14,14 +14,11 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.judges.labels import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.amounts import bounds
-from steelyard.report.sheets.clusters import cluster_notes
-from steelyard.report.sheets.notes import notes_of_systems
-from steelyard.report.sheets.rating import interval_text, text_in, value_text
-from steelyard.report.sheets.repeats import component_notes
-from steelyard.report.sheets.sheet import Sheet, number, percent, signed
-from steelyard.report.sheets.signatures import signature_note
-from steelyard.report.sheets.verdicts import signed_ends
+from steelyard.report.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
+from steelyard.report.views.numbers import bounds, number, percent, signed
+from steelyard.report.views.ratings import interval_text, text_in, value_text
+from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.verdicts import signed_ends
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 

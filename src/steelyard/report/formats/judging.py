@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.unsupported import unsupported_units
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.judging import judging_sections, plan_section
+from steelyard.report.views.judging import judging_plan_section, judging_sections
 from steelyard.report.words import Words
 
 FORMAT = 1
@@ -37,7 +37,7 @@ def judging_text(
         content = asdict(result) if isinstance(result, JudgingPlan) else _content(result)
         return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2) + "\n"
     if isinstance(result, JudgingPlan):
-        sections = [plan_section(result, words)]
+        sections = [judging_plan_section(result, words)]
     else:
         sections = judging_sections(result, words, questions=questions, outputs=outputs)
     if format == "markdown":

@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.judges.grading.grades import Grades
 from steelyard.rag.labelling import LabellingPlan
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.labelling import labelling_sections, plan_section
+from steelyard.report.views.judging import labelling_plan_section, labelling_sections
 from steelyard.report.words import Words
 
 FORMAT = 1
@@ -37,7 +37,7 @@ def labelling_text(
         content = asdict(result) if isinstance(result, LabellingPlan) else _content(result, file)
         return json.dumps({"format": FORMAT, **content}, ensure_ascii=False, indent=2) + "\n"
     if isinstance(result, LabellingPlan):
-        sections = [plan_section(result, words)]
+        sections = [labelling_plan_section(result, words)]
     else:
         sections = labelling_sections(result, words, file=file, sources=sources)
     if format == "markdown":

@@ -13,11 +13,9 @@ from steelyard.report.formats.gating import gate_json, gate_sheet, heading, out_
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
-from steelyard.report.sheets.paper import paper_sheet
-from steelyard.report.sheets.section import Paragraph, Section
-from steelyard.report.sheets.sections import report_sections
-from steelyard.report.sheets.signatures import signature_note
-from steelyard.report.sheets.titles import subtitle_text, title_text
+from steelyard.report.views.notes import signature_note
+from steelyard.report.views.report import paper_sheet, report_sections, subtitle_text, title_text
+from steelyard.report.views.sheet import Paragraph, Section
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped

@@ -9,10 +9,14 @@ from typing import Any
 
 from steelyard.experiment.corrections_json import correction_json
 from steelyard.judges.calibration import Calibration
-from steelyard.report.sheets.calibration import calibration_section
-from steelyard.report.sheets.review import import_sections, pool_sections, sample_sections
-from steelyard.report.sheets.review_report import report_sections
-from steelyard.report.sheets.section import Section
+from steelyard.report.views.review import (
+    calibration_section,
+    import_sections,
+    pool_sections,
+    report_sections,
+    sample_sections,
+)
+from steelyard.report.views.sheet import Section
 from steelyard.report.words import Words
 from steelyard.review.imported import ImportedLabels
 from steelyard.review.pools import PooledReview

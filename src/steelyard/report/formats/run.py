@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from steelyard.data.run_folder import RunFolder
 from steelyard.rag.weighed_run import WeighedRun
 from steelyard.report.formats.scores import table
-from steelyard.report.sheets.notes import note_text
+from steelyard.report.views.notes import note_text
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 

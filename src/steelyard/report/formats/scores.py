@@ -11,9 +11,10 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 from steelyard.report.formats.sheets import SHEET_FORMATS, sheet_latex, sheet_markdown, sheet_terminal
-from steelyard.report.sheets.corrections import corrected_sheet
-from steelyard.report.sheets.scores import per_query_sheet, scores_sheet
-from steelyard.report.sheets.sheet import Sheet, number
+from steelyard.report.views.corrections import corrected_sheet
+from steelyard.report.views.numbers import number
+from steelyard.report.views.scores import per_query_sheet, scores_sheet
+from steelyard.report.views.sheet import Sheet
 from steelyard.report.words import Words, read_words
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def scores_text(
         return text
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import rate
-    from steelyard.report.sheets.rating import rating_sheets
+    from steelyard.report.views.ratings import rating_sheets
 
     profile = profile if isinstance(profile, Profile) else Profile.read(profile)
     sheets = rating_sheets(rate(scores, profile), profile, words)

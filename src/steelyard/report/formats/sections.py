@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from io import StringIO
 
 from steelyard.report.formats.sheets import sheet_markdown, sheet_terminal
-from steelyard.report.sheets.section import Section
+from steelyard.report.views.sheet import Section
 from steelyard.report.visible import visible
 from steelyard.report.wrapping import wrapped
 

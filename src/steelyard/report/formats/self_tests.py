@@ -9,7 +9,7 @@ from steelyard.experiment.judging import JudgingPlan
 from steelyard.judges.self_tests import SelfTests
 from steelyard.report.formats.judging import check_format, judging_text
 from steelyard.report.formats.sections import sections_markdown, sections_terminal
-from steelyard.report.sheets.self_tests import self_tests_sections
+from steelyard.report.views.judging import self_tests_sections
 from steelyard.report.words import Words
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words, read_words
 from steelyard.report.wrapping import wrapped

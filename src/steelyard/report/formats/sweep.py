@@ -12,8 +12,8 @@ import numpy as np
 from steelyard.rag.grid import setting_text
 from steelyard.rag.sweeping import Swept
 from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.sheets.sheet import Sheet
-from steelyard.report.sheets.sweep import sweep_notes, sweep_sheet
+from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.sweep import sweep_notes, sweep_sheet
 from steelyard.report.words import Words, read_words
 
 FORMAT = 1

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from steelyard._version import __version__
 from steelyard.report.html.document import HTML_LANG, read_part
-from steelyard.report.sheets.section import Paragraph, Section
-from steelyard.report.sheets.sheet import Sheet
+from steelyard.report.views.sheet import Paragraph, Section, Sheet
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 

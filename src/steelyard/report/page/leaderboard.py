@@ -13,14 +13,12 @@ from steelyard.experiment.same_judge import comparable
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, baseline_row
-from steelyard.report.sheets.amounts import milliseconds
-from steelyard.report.sheets.clusters import interval_key, scores_cluster_notes
-from steelyard.report.sheets.corrections import correction_notes
-from steelyard.report.sheets.repeats import component_notes
-from steelyard.report.sheets.scores import no_gold_notes, other_intervals
-from steelyard.report.sheets.sheet import best_places, ends, number, percent
-from steelyard.report.sheets.titles import leaderboard_title
-from steelyard.report.sheets.verdicts import group_letters
+from steelyard.report.views.corrections import correction_notes
+from steelyard.report.views.notes import component_notes, interval_key, scores_cluster_notes
+from steelyard.report.views.numbers import best_places, ends, milliseconds, number, percent
+from steelyard.report.views.report import leaderboard_title
+from steelyard.report.views.scores import no_gold_notes, other_intervals
+from steelyard.report.views.verdicts import group_letters
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 

@@ -16,14 +16,17 @@ from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_frame import STATUSES
-from steelyard.report.charts import curves, differences, distribution
-from steelyard.report.charts.curves import curve_measures
-from steelyard.report.charts.drawing import draw_charts
-from steelyard.report.charts.plot import spec_of
-from steelyard.report.charts.scatter import scatter_pair
-from steelyard.report.charts.theme import theme
+from steelyard.report.charts.drawing import (
+    curve_measures,
+    draw_charts,
+    draw_curves,
+    draw_differences,
+    scatter_pair,
+)
+from steelyard.report.charts.plot import spec_of, theme
+from steelyard.report.charts.shares import draw_distribution
 from steelyard.report.contents import Contents
-from steelyard.report.details.singled import LINKED, SEED
+from steelyard.report.details.limits import LINKED, SEED
 from steelyard.report.formats.gating import heading, out_of_reach, outcome_line
 from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
 from steelyard.report.page.leaderboard import leaderboard_table
@@ -42,13 +45,11 @@ from steelyard.report.page.tables import (
     ratings_table,
     tags_table,
 )
-from steelyard.report.sheets.advice import AdviceCard, advice_cards
-from steelyard.report.sheets.diagnosis import stage_name
-from steelyard.report.sheets.outcomes import answer_outcome, listed_outcomes
-from steelyard.report.sheets.rating import text_in
-from steelyard.report.sheets.signatures import signature_note
-from steelyard.report.sheets.summary import Fact, care, facts, verdict
-from steelyard.report.sheets.titles import subtitle_text, title_text
+from steelyard.report.views.diagnosis import AdviceCard, advice_cards, stage_name
+from steelyard.report.views.notes import signature_note
+from steelyard.report.views.outcomes import answer_outcome, listed_outcomes
+from steelyard.report.views.ratings import text_in
+from steelyard.report.views.report import Fact, care, facts, subtitle_text, title_text, verdict
 from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words
 
@@ -181,9 +182,9 @@ def _figure(name: str, chart: TopLevelMixin, words: Words) -> Figure:
 def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]) -> dict[str, Any]:
     """Specs by NAME/NUMBER, a number for each measure that a chart can show."""
     by_measure = {
-        "differences": (differences.draw, len(_compared(contents))),
-        "distribution": (distribution.draw, len(contents.scores.measures)),
-        "curves": (curves.draw, len(curve_measures(contents))),
+        "differences": (draw_differences, len(_compared(contents))),
+        "distribution": (draw_distribution, len(contents.scores.measures)),
+        "curves": (draw_curves, len(curve_measures(contents))),
     }  # fmt: skip
     specs: dict[str, Any] = {}
     for name, chart in charts.items():

@@ -17,7 +17,7 @@ from steelyard.report.details.answers import AnswerDetails, GoldUnitDetails, Uni
 from steelyard.report.details.details import Details, SystemDetails
 from steelyard.report.details.gold import GoldPiece
 from steelyard.report.details.lists import ListDetails
-from steelyard.report.sheets.judging import reason_text
+from steelyard.report.views.judging import reason_text
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 

@@ -23,14 +23,14 @@ from steelyard.report.formats.gating import (
     outcome_text,
     unseen_notes,
 )
-from steelyard.report.sheets.comparing import comparison_sheets
-from steelyard.report.sheets.corrections import corrected_sheet
-from steelyard.report.sheets.diagnosis import ceilings_sheet, funnel_sheet, stages_of
-from steelyard.report.sheets.drift import drift_sheet
-from steelyard.report.sheets.judge_card import judge_card
-from steelyard.report.sheets.outcomes import outcome_sections
-from steelyard.report.sheets.rating import advice_lines, interval_text, rating_text, value_text
-from steelyard.report.sheets.sheet import Sheet, number, percent
+from steelyard.report.views.comparison import comparison_sheets, drift_sheet
+from steelyard.report.views.corrections import corrected_sheet
+from steelyard.report.views.diagnosis import ceilings_sheet, funnel_sheet, stages_of
+from steelyard.report.views.judge_card import judge_card
+from steelyard.report.views.numbers import number, percent
+from steelyard.report.views.outcomes import outcome_sections
+from steelyard.report.views.ratings import advice_lines, interval_text, rating_text, value_text
+from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 

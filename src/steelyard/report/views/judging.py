@@ -1,0 +1,335 @@
+"""What a judge said of answers, pairs and self-tests, and what asking it would take."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from steelyard.experiment.calibrated import calibration_notes
+from steelyard.experiment.judging import JudgedRun, JudgingPlan
+from steelyard.judges.cases import NOT_ASKED
+from steelyard.judges.grading.agreement import FEW, GradeAgreement
+from steelyard.judges.grading.grades import JUDGE, PEOPLE, Grades, holds_rows
+from steelyard.judges.records import Problem, State
+from steelyard.judges.self_tests import SelfTest, SelfTests
+from steelyard.judges.unsupported import unsupported_units
+from steelyard.judges.verdict import Label
+from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.rag.labelling import LabellingPlan
+from steelyard.report.details.limits import cut
+from steelyard.report.views.notes import note_text
+from steelyard.report.views.numbers import number, percent
+from steelyard.report.views.sheet import Paragraph, Section, Sheet
+from steelyard.report.words import Words
+
+_LONGEST = 400
+_LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?:: (.+))?", re.DOTALL)
+
+
+def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outputs: str = "") -> list[Section]:
+    """Counts of answers, sentences and citations, one sentence without support, and what to do next.
+
+    questions, outputs   as they were named, for the command that weighs them
+    """
+    verdicts = run.verdicts
+    sheet = Sheet(
+        [words("judging.head.counted"), words("judging.head.n"), words("judging.head.share")],
+        [*_rows(verdicts, words)],
+        notes=[*_notes(run, words)],
+    )
+    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
+    sections = [Section("judge", title, [], [sheet])]
+    sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
+    if questions and outputs and (measures := _measures(run.verdicts)):
+        command = shlex.join(_evaluate_command(run, questions, outputs, measures))
+        sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
+    return sections
+
+
+def judging_plan_section(plan: JudgingPlan, words: Words) -> Section:
+    """What judging would take."""
+    rows = [[words("judging.answers"), f"{plan.n_answers:,}"], [words("judging.plan.cases"), f"{plan.n_cases:,}"],
+            [words("judging.plan.verdicts"), f"{plan.n_verdicts:,}"]]  # fmt: skip
+    if plan.n_calls is not None:
+        rows += call_rows(plan, words)
+    notes = [words("judging.plan.nothing")]
+    if plan.n_calls is not None:
+        notes.append(words("judging.plan.estimate"))
+    sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
+    return Section("judge", words("judging.plan.title", judge=plan.judge), [], [sheet])
+
+
+def call_rows(plan: JudgingPlan | LabellingPlan, words: Words) -> list[list[str]]:
+    """Calls of a model, tokens and cost."""
+    counts = (("calls", plan.n_calls), ("cached", plan.n_cached), ("tokens_in", plan.tokens_in),
+              ("tokens_out", plan.tokens_out))  # fmt: skip
+    cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
+    rows = [[words(f"judging.plan.{name}"), f"{value:,}"] for name, value in counts]
+    return [*rows, [words("judging.plan.cost"), cost]]
+
+
+def call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
+    """What a model was asked, where one was."""
+    calls = recipe.get("calls")
+    if calls:
+        # A judge of the user's own may count other things, or in words.
+        taken = {key: value for key, value in calls.items() if isinstance(value, int | float)}
+        cost = taken.get("cost_usd")
+        yield words(
+            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{taken.get('calls', 0):,}",
+            cached=f"{taken.get('cached', 0):,}", tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
+            cost=number(cost, 4),
+        )  # fmt: skip
+
+
+def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
+    """Counts by group, each with its parts below it; parts that are none are left out."""
+    counts = verdicts.counts
+    n_checkable = counts["units"] - counts["no_claim"]
+    yield [words("judging.answers"), f"{counts['questions']:,}", ""]
+    yield from _parts(verdicts, get_args(State), "state", counts["questions"], words)
+    yield [words("judging.units"), f"{counts['units']:,}", ""]
+    if counts["no_claim"]:
+        yield [f"  {words('judging.no_claim')}", f"{counts['no_claim']:,}", ""]
+    yield from _parts(verdicts, get_args(Label), "label", n_checkable, words)
+    yield [words("judging.citations"), f"{counts['citations']:,}", ""]
+    yield from _parts(verdicts, get_args(Problem), "problem", counts["citations"], words)
+
+
+def _parts(verdicts: Verdicts, names: tuple[str, ...], kind: str, n: int, words: Words) -> Iterator[list[str]]:
+    for name in names:
+        if count := verdicts.counts[name]:
+            yield [f"  {words(f'judging.{kind}.{name}')}", f"{count:,}", percent(count / n)]
+
+
+def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
+    verdicts = run.verdicts
+    yield from (note_text(note, words) for note in calibration_notes(verdicts.recipe))
+    if n := verdicts.counts["without_context"]:
+        yield words("judging.note.without_context", n=n)
+    # What was not wanted (`tables`) is not missing.
+    if causes := {cause: n for cause, n in verdicts.not_judged.items() if cause != NOT_ASKED.reason}:
+        listed = [words("judging.cause", cause=cause, number=f"{n:,}") for cause, n in causes.items()]
+        yield words("judging.note.not_judged", causes=words.listed(listed))
+    if n := sum(verdicts.errors.values()):
+        yield words("judging.note.errors", n=n)
+    yield from call_notes(verdicts.recipe, words)
+    if run.file is not None:
+        yield words("judging.note.file", file=str(run.file))
+
+
+def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
+    """The sentence with least support, with its question."""
+    units = unsupported_units(run.verdicts)
+    if not units:
+        return
+    first = units[0]
+    queries = {question.query_id: question.query for question in run.questions}
+    reason = reason_text(_line(first.nearest.reason), run.verdicts.judge, words)
+    reason = words("judging.unsupported.reason", reason=reason) if reason else ""
+    yield Paragraph(
+        words(
+            "judging.unsupported.text", query=_line(queries[first.query_id] or first.query_id),
+            sentence=_line(first.unit.text),
+            label=words(f"judging.label.{first.label}"), reason=reason,
+        ),
+        words("judging.unsupported.title", n=len(units)),
+    )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    """A text in one line, cut where it is long: a sentence without a full stop may be all of an answer."""
+    return cut(" ".join(text.split()), _LONGEST)
+
+
+def reason_text(reason: str, judge: str, words: Words) -> str:
+    """A reason as people read it: that of the lexical judge in their language, of another judge as it is.
+
+    >>> from steelyard.report.words import read_words
+    >>> reason_text("missing: 九点, 四月; negation", "lexical", read_words("zh"))
+    '缺少“九点、四月”；否定不一致'
+    """
+    if judge != "lexical":
+        return reason
+    parts = [_LEXICAL_PART.fullmatch(part) for part in reason.split("; ")]
+    if not all(parts):
+        return reason
+    comma = words("list.comma")
+    texts = [
+        words(f"judging.lexical.{part[1].replace(' ', '_')}", words=(part[2] or "").replace(", ", comma))
+        for part in parts
+        if part is not None
+    ]
+    return words("judging.lexical.between").join(texts)
+
+
+def _measures(verdicts: Verdicts) -> list[str]:
+    """Measures that what was judged has something for."""
+    tables = {*verdicts.recipe.get("tables", ())}
+    has_gold = any(record.gold_units for record in verdicts.records.values())
+    measures = ["faithfulness"] if tables & {"support", "grounded"} else []
+    measures += ["answer_f1"] if has_gold and tables >= {"correctness", "said"} else []
+    return measures + (["citation_support"] if verdicts.counts["citations"] and "joint" in tables else [])
+
+
+def _evaluate_command(run: JudgedRun, questions: str, outputs: str, measures: Sequence[str]) -> list[str]:
+    """The command that weighs what was judged."""
+    kept_apart = run.file is not None and run.file.parent.name != FOLDER
+    apart = ["--verdicts", str(run.file)] if kept_apart else []
+    return ["steelyard", "evaluate", questions, outputs, *(word for m in measures for word in ("-m", m)), *apart]
+
+
+def labelling_sections(
+    grades: Grades, words: Words, *, file: str = "", sources: Sequence[str] = ()
+) -> list[Section]:  # fmt: skip
+    """How often each grade was given, agreement with people, and what to do next.
+
+    file, sources   as they were named, for the command that weighs with the truth
+    """
+    sheet = Sheet(
+        [words("labelling.head.gain"), words("labelling.head.judge"), words("labelling.head.people"),
+         words("labelling.head.share")],
+        [*_grade_rows(grades, words)], notes=[*_grade_notes(grades, file, words)],
+    )  # fmt: skip
+    title = words("labelling.title", judge=grades.recipe["judge"]["name"], scale=grades.recipe["scale"])
+    sections = [Section("label", title, [], [sheet])]
+    if (agreement := grades.agreement) is not None and (agreement.n or agreement.n_off):
+        text = " ".join(_grade_agreement(agreement, words))
+        sections.append(Section("agreement", words("labelling.agreement.title"), [Paragraph(text)]))
+    if file and file != "-":
+        command = _grades_command(grades, file, sources)
+        sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
+    return sections
+
+
+def labelling_plan_section(plan: LabellingPlan, words: Words) -> Section:
+    """What drawing up a truth would take."""
+    rows = [[words("labelling.plan.questions"), f"{plan.n_questions:,}"],
+            [words("labelling.plan.pairs"), f"{plan.n_pairs:,}"]]  # fmt: skip
+    if plan.n_people:
+        rows.append([f"  {words('labelling.plan.people')}", f"{plan.n_people:,}"])
+    notes = [words("judging.plan.nothing")]
+    if plan.n_calls is not None:
+        rows += call_rows(plan, words)
+        notes.append(words("judging.plan.estimate"))
+    sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
+    return Section("label", words("labelling.plan.title", judge=plan.judge), [], [sheet])
+
+
+def _grade_rows(grades: Grades, words: Words) -> Iterator[list[str]]:
+    """How often each grade was given, the highest first."""
+    counts = {who: Counter(float(pair.gain or 0) for pair in grades.by(who)) for who in (JUDGE, PEOPLE)}
+    gains = {float(grade["gain"]) for grade in grades.recipe["grades"]}
+    total = sum(sum(by.values()) for by in counts.values())
+    for gain in sorted(gains.union(*counts.values()), reverse=True):
+        n_judge, n_people = counts[JUDGE][gain], counts[PEOPLE][gain]
+        share = percent((n_judge + n_people) / total) if total else ""
+        yield [f"{gain:g}", f"{n_judge:,}", f"{n_people:,}", share]
+    if n_not := sum(grades.not_judged.values()):
+        yield [words("labelling.not_judged"), f"{n_not:,}", "", ""]
+
+
+def _grade_notes(grades: Grades, file: str, words: Words) -> Iterator[str]:
+    if grades.recipe["judge"]["name"] == "lexical":
+        yield words("labelling.note.lexical")
+    if grades.not_judged:
+        listed = [words("judging.cause", cause=cause, number=f"{n:,}") for cause, n in grades.not_judged.items()]
+        yield words("labelling.note.not_judged", causes=words.listed(listed))
+    if n_other := len(grades) - grades.recipe["n_pairs"]:
+        yield words("labelling.note.other", n=n_other)
+    yield from call_notes(grades.recipe, words)
+    if file and file != "-":
+        yield words("judging.note.file" if holds_rows(file) else "labelling.note.labels", file=file)
+
+
+def _grade_agreement(agreement: GradeAgreement, words: Words) -> Iterator[str]:
+    """How far judge and people agree, in sentences."""
+    if agreement.n:
+        yield words(
+            "labelling.agreement.equal", n=agreement.n, equal=f"{agreement.n_equal:,}",
+            share=percent(agreement.n_equal / agreement.n),
+        )  # fmt: skip
+        if agreement.kappa is None or agreement.alpha is None:
+            yield words("labelling.agreement.undefined")
+        else:
+            yield words(
+                "labelling.agreement.values", kappa=number(agreement.kappa, 3), alpha=number(agreement.alpha, 3),
+                grades=words.listed([f"{grade:g}" for grade in agreement.grades], len(agreement.grades)),
+            )  # fmt: skip
+        if agreement.n < FEW:
+            yield words("labelling.agreement.few", n=FEW)
+    if agreement.n_off:
+        yield words("labelling.agreement.off", n=agreement.n_off)
+
+
+def _grades_command(grades: Grades, file: str, sources: Sequence[str]) -> str:
+    """The command that weighs the pooled runs, or others where documents were pooled, from half of the scale on."""
+    gains = sorted(float(grade["gain"]) for grade in grades.recipe["grades"])
+    runs = "RUN..." if grades.recipe["pool"]["documents"] else shlex.join(sources)
+    return f"{shlex.join(['steelyard', 'evaluate', file])} {runs} --min-gain {gains[len(gains) // 2]:g}"
+
+
+_LONGEST_TEST = 200
+
+
+def self_tests_sections(tests: SelfTests, words: Words, file: Path | None = None) -> list[Section]:
+    """A row a test; what it comes to; and an example of each test that the judge failed.
+
+    file   the calibration that the results are kept in
+    """
+    sheet = Sheet(
+        [words(f"selftest.head.{name}") for name in ("test", "n", "wrong", "interval", "limit", "result")],
+        [_test_row(test, words) for test in tests.tests],
+        notes=[*_test_notes(tests, words), *([] if file is None else [words("judging.note.file", file=str(file))])],
+    )
+    section = Section("selftest", words("selftest.title", judge=tests.judge), [], [sheet])
+    examples = [_example(tests, name, words) for name in tests.failed]
+    return [section, *([Section("examples", words("selftest.examples"), examples)] if examples else [])]
+
+
+def _test_row(test: SelfTest, words: Words) -> list[str]:
+    wrong = f"{test.n_failed:,} ({percent(test.rate)})" if test.n else "–"
+    interval = words("selftest.interval", low=percent(test.low), high=percent(test.high)) if test.n else "–"
+    result = words(f"selftest.result.{test.result}")
+    return [test.name, f"{test.n:,}", wrong, interval, percent(test.limit), result]
+
+
+def _test_notes(tests: SelfTests, words: Words) -> Iterator[str]:
+    if (label := tests.always) is not None:
+        yield words("selftest.note.always", label=words(f"judging.label.{label}"))
+    if tests.failed:
+        yield words("selftest.note.failed", names=words.listed([*tests.failed], len(tests.failed)))
+    if undecided := [test for test in tests.tests if test.result == "too_few" and test.n]:
+        counts = [
+            words("judging.cause", cause=test.name, number="–" if test.needed is None else f"{test.needed:,}")
+            for test in undecided
+        ]
+        yield words("selftest.note.too_few", counts=words.listed(counts, len(counts)))
+    if without := [test.name for test in tests.tests if not test.n]:
+        yield words("selftest.note.without", names=words.listed(without, len(without)))
+    if n := sum(test.n_not_judged for test in tests.tests):
+        yield words("selftest.note.not_judged", n=n)
+    if n := sum(tests.errors.values()):
+        yield words("judging.note.errors", n=n)
+    for test in tests.tests:
+        yield words("selftest.meaning", name=test.name, meaning=words(f"selftest.test.{test.name}"))
+
+
+def _example(tests: SelfTests, name: str, words: Words) -> Paragraph:
+    """A trial that went wrong: the sentence, and what the judge said of it."""
+    rows = tests.trials.filter((tests.trials["test"] == name) & (tests.trials["result"] == "failed"))
+    row = rows.row(0, named=True)
+    texts = [
+        words("selftest.said", sentence=_test_line(row[sentence]), label=words(f"judging.label.{row[label]}"))
+        for sentence, label in (("sentence", "verdict"), ("second_sentence", "second_verdict"))
+        if row[label] is not None
+    ]
+    return Paragraph(words("selftest.then").join(texts), name)
+
+
+def _test_line(sentence: str) -> str:
+    return cut(" ".join(sentence.split()), _LONGEST_TEST)

@@ -1,0 +1,159 @@
+"""How numbers, times, rates and money are written for people."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Decimal
+
+import numpy as np
+
+from steelyard.base.arrays import Floats
+
+_LARGE = 1e9
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "¥", "RMB": "¥", "JPY": "¥"}
+_DIGITS = 3
+
+
+def number(value: float | None, decimals: int = 4) -> str:
+    """So many decimals, with a true minus; a dash for what is not there.
+
+    >>> number(0.25), number(-0.5, 2), number(None), number(float("inf"))
+    ('0.2500', '−0.50', '–', '∞')
+    """
+    if value is None or np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """A number with its sign, a true minus among them; 0 has none, and a dash is for what is not there.
+
+    >>> signed(-0.25, 2), signed(0.0, 1), signed(float("nan"), 1)
+    ('−0.25', '0.0', '–')
+    """
+    if value is None:
+        return number(value)
+    return f"+{number(value, decimals)}" if value > 0 else number(value + 0.0, decimals)
+
+
+def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> str:
+    """A share in per cent, halves rounded up as in the labels of charts; a dash for what is not there.
+
+    A part, however small, is not rounded to nothing, nor one that lacks little to all.  A change, with its sign, is.
+
+    >>> percent(0.125), percent(None), percent(-0.0625, 1), percent(0.0625, 1, sign=True)
+    ('13%', '–', '−6.3%', '+6.3%')
+    >>> percent(8 / 3219), percent(3203 / 3219), percent(0.0), percent(1.0)
+    ('<1%', '>99%', '0%', '100%')
+    """
+    if share is None or np.isnan(share):
+        return "–"
+    unit = Decimal(1).scaleb(-decimals)
+    rounded = Decimal(100 * share).quantize(unit, ROUND_HALF_UP)
+    if 0 < share < 1 and rounded in (0, 100) and not sign:
+        return f">{100 - unit}%" if rounded else f"<{unit}%"
+    return f"{'+' if sign and share > 0 else ''}{rounded}%".replace("-", "−")
+
+
+def best_places(goodness: Floats) -> list[int]:
+    """Places of the best values; none where all are equal, so that no one is ahead.
+
+    >>> best_places(np.array([0.5, 0.7, 0.7])), best_places(np.array([0.5, 0.5]))
+    ([1, 2], [])
+    """
+    places = np.flatnonzero(goodness == np.nanmax(goodness, initial=-np.inf)).tolist()
+    return places if len(places) < len(goodness) else []
+
+
+def p_text(p: float | None, *, sign: bool = False) -> str:
+    """p to three digits; with sign, as it is written behind a p in a sentence.  A dash where there is none.
+
+    >>> p_text(0.0341), p_text(0.0341, sign=True), p_text(0.0002), p_text(0.0002, sign=True)
+    ('0.034', '= 0.034', '<0.001', '< 0.001')
+    """
+    if p is None or np.isnan(p):
+        return "–"
+    equals, below = ("= ", "< ") if sign else ("", "<")
+    return f"{below}0.001" if p < 0.001 else f"{equals}{p:.3f}"
+
+
+def ends(low: float | None, high: float | None, decimals: int = 3) -> str:
+    """Both ends of an interval of values; a dash where there is none.
+
+    >>> ends(0.5, 0.75)
+    '0.500–0.750'
+    """
+    return "–" if low is None or np.isnan(low) else f"{number(low, decimals)}–{number(high, decimals)}"
+
+
+def milliseconds(ms: float | None) -> str:
+    """Three digits, or all whole ones; a dash where there is none, and ∞ where most requests failed.
+
+    >>> milliseconds(0.24749), milliseconds(1520.4), milliseconds(float("inf")), milliseconds(None)
+    ('0.247', '1,520', '∞', '–')
+    """
+    return amount(ms)
+
+
+def amount(value: float | None, digits: int = _DIGITS) -> str:
+    """So many digits, or all whole ones, without an exponent; a dash where there is none.
+
+    >>> amount(16.04), amount(12345.6), amount(0.0000123456), amount(-0.5), amount(0.0)
+    ('16', '12,346', '0.0000123', '−0.5', '0')
+    >>> amount(0.0003479021, 4), amount(500.26, 4)
+    ('0.0003479', '500.3')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) >= 10 ** (digits - 1) or value == 0:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{Decimal(f'{value:.{digits}g}'):f}".replace("-", "−")
+
+
+def multiple(ratio: float | None) -> str:
+    """A ratio that may be large, such as a return on what was paid, in per cent with its sign.
+
+    >>> multiple(1.0833), multiple(4215.34), multiple(-0.5), multiple(float("inf")), multiple(None)
+    ('+108%', '+421,534%', '−50%', '∞', '–')
+    """
+    if ratio is None or not math.isfinite(ratio):
+        return amount(ratio)
+    return f"{'+' if ratio > 0 else ''}{amount(100 * ratio)}%"
+
+
+def money(value: float | None, currency: str, *, sign: bool = False) -> str:
+    """An amount of money: cents from one on, and three digits below; the sign of its currency, or its code.
+
+    sign   whether a gain has a plus
+
+    >>> money(0.00125, "USD"), money(208.333, "USD"), money(2500, "CNY"), money(-3.5, "CHF")
+    ('$0.00125', '$208.33', '¥2,500', '−CHF 3.50')
+    """
+    if value is None or not math.isfinite(value):
+        return amount(value)
+    before = _SIGNS.get(currency.upper(), f"{currency} ")
+    text = f"{abs(value):.2f}".removesuffix(".00") if 1 <= abs(value) < 1000 else amount(abs(value))
+    return f"{'−' if value < 0 else '+' if sign and value > 0 else ''}{before}{text}"
+
+
+def bounds(low: float | None, high: float | None, *, unknown: str) -> str:
+    """Both ends of an interval of times; ≥ or ≤ with one end where n is too small for the other.
+
+    unknown   what is said where neither end is there
+
+    >>> bounds(3.9, 4.42, unknown="n too small"), bounds(3.9, float("inf"), unknown="n too small")
+    ('3.9–4.42', '≥ 3.9')
+    >>> bounds(float("-inf"), float("inf"), unknown="n too small"), bounds(None, None, unknown="n too small")
+    ('n too small', '–')
+    """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return "–"
+    if low == -math.inf:
+        return unknown if math.isinf(high) else f"≤ {amount(high)}"
+    if math.isinf(high):
+        return amount(low) if math.isinf(low) else f"≥ {amount(low)}"
+    return f"{amount(low)}–{amount(high)}"
