@@ -3,17 +3,40 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import polars as pl
 import pytest
 
 import steelyard as sy
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.rerankers import bench_rerankers
+from steelyard.data.truth import Truth
+from steelyard.experiment.opening import open_inputs
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
-SIMULATED = "steelyard.bench.simulated:SimulatedReranker"
+
+
+class Labelled:
+    """A reranker that looks up the labels of a collection: gain / highest gain + noise * z, where z is normal."""
+
+    def __init__(self, collection: str, noise: float = 0.0) -> None:
+        inputs = open_inputs(collection, {"none": {}}, on_duplicate="max", corpus=None, queries=None)
+        assert isinstance(inputs.gold, Truth)
+        labels = dict(zip(inputs.gold.query_ids, inputs.gold.labels, strict=True))
+        texts = inputs.texts({doc for gains in labels.values() for doc in gains})
+        self._noise, self._highest = noise, max(gain for gains in labels.values() for gain in gains.values())
+        self._gains = {
+            inputs.questions[query_id].query: {texts[doc]: gain for doc, gain in gains.items() if doc in texts}
+            for query_id, gains in labels.items()
+        }
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        gains = [self._gains[query].get(text, 0.0) / self._highest for text in texts]
+        z = [np.random.default_rng(crc32(f"{query}\0{text}".encode())).standard_normal() for text in texts]
+        return [float(gain + self._noise * draw) for gain, draw in zip(gains, z, strict=True)]
 
 
 def shortest(query: str, texts: Sequence[str]) -> list[float]:
@@ -22,7 +45,7 @@ def shortest(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def bench(folder: Path, collection: Path, **values: Any) -> sy.Bench:
-    perfect = {"kind": SIMULATED, "truth": str(collection)}
+    perfect = {"kind": f"{__name__}:Labelled", "collection": str(collection)}
     systems = {
         "none": {}, "words": {"rerank": "lexical"}, "shortest": {"rerank": f"{__name__}:shortest"},
         "perfect": {"rerank": perfect}, "noisy": {"rerank": {**perfect, "noise": 0.1}},

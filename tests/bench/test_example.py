@@ -5,8 +5,8 @@ from pathlib import Path
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.money.pricing import system_prices
 from steelyard.bench.run.preparing import make_rerankers
-from steelyard.bench.simulated import SimulatedReranker
 from steelyard.demo import copy_data
+from steelyard.demo_data.simulated import SimulatedReranker
 
 
 def test_the_bundled_bench(tmp_path: Path) -> None:

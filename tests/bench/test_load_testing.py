@@ -23,11 +23,11 @@ from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import REQUESTS, SERVICE_MS
 from steelyard.bench.load.levels import Level
 from steelyard.bench.load.request_scores import request_scores
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
 from steelyard.bench.run.load_tests import late_notes, load_test, short_notes
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.words import read_words
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.bench.test_running import bench_config
 from tests.rag.ranking_model import PATH
 from tests.rag.server import change, serving, status

@@ -15,12 +15,12 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import REQUESTS
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.bench.load.throughput import middle_rate, ramp, ramp_ends
 from steelyard.bench.run.load_tests import load_test
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
 from steelyard.report.views.bench_tables import load_text
 from steelyard.report.words import read_words
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 
 LOAD = LoadTable(ramp=[10, 110], duration=50, slo={"p95": 0.5})
 

@@ -1,4 +1,4 @@
-"""The reranker that looks up the truth: as good, and as fast, as it is told to be."""
+"""The simulated reranker of the example: as good, and as fast, as it is told to be."""
 
 import json
 import time
@@ -11,61 +11,39 @@ import pytest
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.simulated import SimulatedReranker
+from steelyard.demo_data.simulated import SimulatedReranker
 from steelyard.rag.making import make_stage
 from steelyard.rag.stages import Reranker
 
-KIND = "steelyard.bench.simulated:SimulatedReranker"
-QUERIES = [{"_id": "q1", "text": "What weighs?"}, {"_id": "q2", "text": "什么能称重？"}]
-DOCUMENTS = [
-    {"_id": "d1", "text": "A steelyard weighs."},
-    {"_id": "d2", "text": "Bees dance."},
-    {"_id": "d3", "text": "秤。"},
-]
-QRELS = "q1 0 d1 1\nq2 0 d1 2\nq2 0 d3 4\nq2 0 d2 0\n"
-TEXTS = ["Bees dance.", "A steelyard weighs.", "秤。"]
-
-
-def lines(rows: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
+QUESTIONS = [
+    {"qid": "q1", "query": "What weighs?", "evidence": [{"doc": "a", "quote": "weighs a Load", "gain": 1}]},
+    {
+        "qid": "q2", "query": "什么能称重？",
+        "evidence": [{"doc": "a", "quote": "weighs a load", "gain": 2}, {"doc": "b", "quote": "秤", "gain": 4}],
+    },
+]  # fmt: skip
+TEXTS = ["Bees dance.", "It weighs\na load.", "秤。"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "qrels.txt").write_text(QRELS)
-    (tmp_path / "corpus.jsonl").write_text(lines(DOCUMENTS))
-    (tmp_path / "queries.jsonl").write_text(lines(QUERIES))
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in QUESTIONS))
     return tmp_path
 
 
 def reranker(folder: Path, **settings: Any) -> SimulatedReranker:
-    files = {"truth": "qrels.txt", "documents": "corpus.jsonl", "queries": "queries.jsonl"}
-    table = {"kind": KIND, **files, **settings}
+    table = {"kind": "steelyard.demo_data.simulated:SimulatedReranker", "truth": "questions.jsonl", **settings}
     (system,) = BenchConfig.of({"systems": {"simulated": {"rerank": table}}}, base=folder).rerankers
     stage: SimulatedReranker = make_stage("rerank", system.rerank, folder)
     return stage
 
 
-def test_without_noise_scores_are_the_gains(folder: Path) -> None:
+def test_without_noise_scores_are_the_gains_of_the_quotes_that_texts_hold(folder: Path) -> None:
     perfect = reranker(folder)
     assert isinstance(perfect, Reranker)
-    assert perfect.scores("What weighs?", TEXTS) == [0.0, 0.25, 0.0]
+    assert perfect.scores("what weighs?", TEXTS) == [0.0, 0.25, 0.0]
     assert perfect.scores("什么能称重？", TEXTS) == [0.0, 0.5, 1.0]
     assert perfect.scores("什么能称重？", []) == []
-
-
-def test_evidence_is_a_text_that_holds_the_quote(tmp_path: Path) -> None:
-    pieces = [
-        {"doc": "a", "quote": "weighs a Load", "gain": 2},
-        {"text": "so and so"},
-        {"doc": "b", "start": 2, "end": 6},
-    ]
-    question = {"qid": "q", "query": "What weighs?", "evidence": pieces}
-    (tmp_path / "questions.jsonl").write_text(lines([question]))
-    (tmp_path / "corpus.jsonl").write_text(lines([{"_id": "b", "text": "a bee and"}]))
-    stage = reranker(tmp_path, truth="questions.jsonl", queries=None)
-    texts = ["It weighs\na load.", "So and  so", "my bee", "It weighs", ""]
-    assert stage.scores("what weighs?", texts) == [1.0, 0.5, 0.5, 0.0, 0.0]
 
 
 def test_noise_of_a_text_depends_on_seed_question_and_text_alone(folder: Path) -> None:
@@ -98,7 +76,8 @@ def test_it_sleeps_as_long_as_it_is_told(folder: Path) -> None:
 def test_another_truth_is_another_reranker(folder: Path) -> None:
     first = reranker(folder).identity()
     assert reranker(folder, noise=1.0).identity() == first
-    (folder / "qrels.txt").write_text(QRELS.replace("d1 2", "d1 3"))
+    questions = folder / "questions.jsonl"
+    questions.write_text(questions.read_text().replace("weighs a Load", "weighs"))
     assert reranker(folder).identity() != first
 
 
@@ -107,8 +86,6 @@ def test_another_truth_is_another_reranker(folder: Path) -> None:
     [
         ({"noise": -1.0}, InputError, "noise must be a number from 0, not -1.0"),
         ({"truth": "none.txt"}, InputError, "none.txt"),
-        ({"queries": None}, InputError, "name a file that does: queries"),
-        ({"documents": None}, InputError, "name the documents: documents"),
     ],
 )
 def test_what_cannot_be_simulated(folder: Path, settings: Any, error: Any, message: str) -> None:

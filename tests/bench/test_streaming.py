@@ -15,11 +15,11 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.latency import read_stream, streaming
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.bench.run.load_tests import load_test
 from steelyard.rag.target_results import Odd
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
 from steelyard.report.words import read_words
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.rag.server import Fault, serving
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "{query}"}], "stream": True}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.bench.run.live import BenchInterrupted
 from steelyard.cli import bench_load
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.cli.command import complaint, steelyard
 
 QUICK = ("--duration", "0.2", "--warm-up", "0")

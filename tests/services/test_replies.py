@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
 from steelyard.services.client import Patience, Service, ServiceError
 from steelyard.services.direct import DirectService
 from steelyard.services.replies import HTTPReply
 from steelyard.services.secrecy import Keys
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.services.raw_server import answering, http
 
 KEY = "sk-very/secret+key=0123"

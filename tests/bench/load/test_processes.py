@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 
 import pytest
 
-from steelyard.bench.load.sleepy import SleepySettings, sleepy_server
+from tests.bench.load.sleepy import SleepySettings, sleepy_server
 
 SCRIPT = """
 import sys

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from time import sleep
 
 import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.arrivals import arrival_times
-from steelyard.bench.load.sleepy import SleepySchedule, SleepySettings, sleepy_server
+from steelyard.bench.arrivals import Schedule, arrival_times
+from steelyard.bench.frames import CENSORED_MS
+from steelyard.bench.load.loops import occupy, offer
+from steelyard.bench.load.served import Served
+from steelyard.services.client import Patience, Service
+from steelyard.services.direct import DirectService
+from tests.bench.load.sleepy import SleepySchedule, SleepySettings, sleepy_server
 
 
 def test_a_queue_of_one_has_the_waiting_time_of_theory() -> None:
@@ -81,3 +87,27 @@ def test_users_who_wait_do_not_see_the_stall_that_others_see() -> None:
     open_p99, closed_p99 = open_and_closed(users=10)
     assert open_p99 == pytest.approx(1.4, abs=0.02)
     assert closed_p99 == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.slow
+def test_an_open_loop_shows_a_stall_that_a_closed_one_hides() -> None:
+    """A real server that stalls for 1.5 s once in 30 s, asked over HTTP."""
+    p99 = dict[str, float]()
+    for loop in ("open", "closed"):
+        with sleepy_server(SleepySettings(service_s=0.1, stalls=[(10.0, 1.5)])) as server:
+            service = DirectService(Service("target", server.url, Patience()), 10.0)
+
+            def ask(query_id: str, query: str, service: DirectService = service) -> Served:
+                service.request("POST", body={"query": query})
+                return Served(answered_at=service.answered_at)
+
+            if loop == "open":
+                schedule = Schedule.at_rate(50, 30, "constant", np.random.default_rng(15))
+                requests = offer(ask, {"q": "why?"}, schedule)
+            else:
+                requests = occupy(ask, {"q": "why?"}, users=10, duration_s=30)
+            service.close()
+            p99[loop] = requests.select(CENSORED_MS.alias("ms"))["ms"].quantile(0.99) or 0.0
+            sleep(0.1)
+    assert p99["open"] == pytest.approx(1400, abs=60)
+    assert p99["closed"] == pytest.approx(100, abs=30)
