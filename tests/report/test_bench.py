@@ -298,7 +298,7 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
     assert "Worth having: ndcg@10 gains +40.0%" in text
     assert "halls      ndcg@10   to base   P95 ms\n" in text
     names = [section.name for section in bench_sections(bench, EN)]
-    assert names == ["summary", "quality", "changes", "latency", "returns", "choice", "reference", "about"]
+    assert names == ["summary", "quality", "changes", "latency", "returns", "choice", "about"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice.choice import choice
-from steelyard.bench.choice.reference import Reference
 from steelyard.bench.choice.returns import net_benefit, returns
 from steelyard.bench.config import BenchConfig, check_prefer, system_label
 from steelyard.bench.load.latency import latency, stages, streaming, token_fit
@@ -136,11 +135,6 @@ class Bench:
     def scalability(self) -> pl.DataFrame:
         """How throughput grows with users, of schema SCALABILITY; from three numbers of users on."""
         return scalability(self.requests)
-
-    @cached_property
-    def reference(self) -> Reference:
-        """Rules of thumb in circulation beside own figures, for comparison alone."""
-        return Reference.of(self.config, self.scores, self.latency, self.throughput)
 
     @cached_property
     def costs(self) -> pl.DataFrame:

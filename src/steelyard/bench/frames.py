@@ -233,29 +233,6 @@ reason          "recommended", "best_so_far" (recommended, and not shown to be w
                 greater), "not_more" (dearer, and not shown to bring in more)
 """
 
-REFERENCE_LATENCY = pl.Schema(
-    {**_LABEL, **{f"{origin}{name}": pl.Float64 for origin in ("", "reference_") for name in ("p50", "p95", "p99")}}
-)
-"""Own percentiles of one request after the other, and those in circulation for so many candidates; null without any."""
-
-REFERENCE_RATES = pl.Schema({**_LABEL, "threads": pl.Int64, "rate": pl.Float64, "is_own": pl.Boolean})
-"""Requests a second by threads, of models in circulation, and own ones that so many users at once had answered.
-
-depth is null where it is not known: those who pass the figures on do not say it.
-"""
-
-REFERENCE_LEVELS = pl.Schema(
-    {
-        "scenario": pl.String, "measure": pl.String, "below": pl.Float64, "above": pl.Float64, **_LABEL,
-        "value": pl.Float64,
-    }
-)  # fmt: skip
-"""What is commonly asked in production, a row for each system that it concerns, with its own value.
-
-scenario  "real_time", "batch", "first_stage" (the candidates as they are) or "reranked"
-below, above   the limit, one of them null;   value   null where the bench has no such measure
-"""
-
 
 Loop = Literal["sequential", "open", "closed", "ramp"]
 """How requests were sent: one after the other; at times that were laid down before the first of them; by so many

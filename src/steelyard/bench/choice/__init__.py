@@ -1,1 +1,1 @@
-"""Which reranker to take: what it brings in, what speaks for it, and figures in circulation."""
+"""Which reranker to take: what it brings in, and what speaks for it."""

@@ -8,7 +8,6 @@ from typing import Any
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.report.views.bench_load import load_summary_section
-from steelyard.report.views.bench_reference import reference_section
 from steelyard.report.views.bench_summary import summary_section
 from steelyard.report.views.bench_tables import (
     changes_sheet,
@@ -65,8 +64,7 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
         if shown:
             lead = Paragraph(words(f"bench.{name}.lead", preference=words(f"bench.choice.{config.prefer}")))
             sections.append(Section(name, words(f"bench.{name}.title"), [lead], shown))
-    reference = reference_section(bench, words)
-    return [*sections, *([] if reference is None else [reference]), _about(bench, words)]
+    return [*sections, _about(bench, words)]
 
 
 def bench_summary_section(bench: Bench, words: Words) -> Section:
