@@ -18,8 +18,8 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, judge_run
 from steelyard.rag.generation import DONT_KNOW
 from steelyard.rag.pipeline import Pipeline
+from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.formats.scores import table
-from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.report import Report
 from steelyard.report.views.judging import least_supported
 from steelyard.report.views.report import report_sections
@@ -123,10 +123,10 @@ def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: boo
     parts = [
         table(demo.report.scores, per_query=False, words=words, width=width, colour=colour),
         words("demo.times", medians=words("list.comma").join(medians)) + "\n",
-        sections_terminal(_in_short(demo.report, words), width=width, colour=colour),
+        blocks_terminal(_in_short(demo.report, words), width=width, colour=colour),
         words("demo.answers") + "\n",
         table(demo.answers.scores, per_query=False, words=words, width=width, colour=colour),
-        sections_terminal([_unsupported(demo, words)], width=width, colour=colour),
+        blocks_terminal([_unsupported(demo, words)], width=width, colour=colour),
     ]
     return "\n".join(parts)
 

@@ -23,10 +23,9 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.agreement import agreement_json, agreement_terminal
 from steelyard.report.formats.bench import bench_summary
 from steelyard.report.formats.bench_plan import bench_plan_text
-from steelyard.report.formats.comparison import comparison_json, comparison_terminal
+from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.formats.design import design_csv, design_json, design_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_text
@@ -36,7 +35,6 @@ from steelyard.report.formats.measures import measures_text
 from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.scores import FORMATS, scores_text
-from steelyard.report.formats.sections import sections_terminal
 from steelyard.report.formats.self_tests import self_tests_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
@@ -141,57 +139,46 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "a.qrels b=c.qrels --against b --min-gain 1 --runs keyword.jsonl --runs hybrid.jsonl --runs seed-1.jsonl "
             "--measure mrr -f json",
-            lambda: agreement_json(
-                sy.agreement(
+            lambda: sy.agreement(
                     ["a.qrels", "b=c.qrels"], against="b", min_gain=1,
                     runs=["keyword.jsonl", "hybrid.jsonl", "seed-1.jsonl"], measure="mrr",
-                )
-            ),
+                ).text("json"),
         ),
         (
             "raters.csv --item a --item b --question q --raters ann,bob --categories no,yes --scale nominal --seed 3",
-            lambda: agreement_terminal(
-                sy.agreement(
+            lambda: sy.agreement(
                     "raters.csv", item=["a", "b"], question="q", raters=["ann", "bob"], categories=["no", "yes"],
                     scale="nominal", seed=3,
-                ),
-                EN, width=80,
-            ),
+                ).text(lang="en", width=80),
         ),
     ],
     "compare": [
-        ("", lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS)), EN, width=80)),
-        ("-f json", lambda: comparison_json(sy.compare(sy.weigh(TRUTH, RUNS)))),
+        ("", lambda: sy.compare(sy.weigh(TRUTH, RUNS)).text(lang="en", width=80)),
+        ("-f json", lambda: sy.compare(sy.weigh(TRUTH, RUNS)).text("json")),
         (
             "--missing skip --margin 0.02 --segment length --movers 2 --test randomization -f json",
-            lambda: comparison_json(
-                sy.compare(
+            lambda: sy.compare(
                     sy.weigh(TRUTH, RUNS), missing="skip", margin=0.02, segments="length", movers=2,
                     test="randomization",
-                )
-            ),
+                ).text("json"),
         ),
         (
             "pilot.jsonl keyword.jsonl both=keyword.jsonl,seed-1.jsonl -m mrr -f json",
-            lambda: comparison_json(
-                sy.compare(
+            lambda: sy.compare(
                     sy.weigh(
                         TRUTH,
                         {"keyword": "keyword.jsonl", "both": sy.Repeats(["keyword.jsonl", Path("seed-1.jsonl")])},
                     ),
                     "mrr",
-                )
-            ),
+                ).text("json"),
         ),
         (
             "--cluster doc --margin 0.05",
-            lambda: comparison_terminal(sy.compare(sy.weigh(TRUTH, RUNS, cluster="doc"), margin=0.05), EN, width=80),
+            lambda: sy.compare(sy.weigh(TRUTH, RUNS, cluster="doc"), margin=0.05).text(lang="en", width=80),
         ),
         (
             "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segment language -f json",
-            lambda: comparison_json(
-                sy.compare(sy.weigh("a.qrels", RUNS, queries="pilot.jsonl"), segments="language")
-            ),
+            lambda: sy.compare(sy.weigh("a.qrels", RUNS, queries="pilot.jsonl"), segments="language").text("json"),
         ),
     ],
     "plan": [
@@ -214,7 +201,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("--sd 0.25 --difference 0.05 -f csv", lambda: design_csv(sy.plan(difference=0.05, sd=0.25))),
     ],
     "diagnose": [
-        ("", lambda: sections_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
+        ("", lambda: blocks_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
         (
             "-m mrr@7 -k 3 --baseline hybrid --min-gain 2 -f json",
             lambda: diagnosis_json(

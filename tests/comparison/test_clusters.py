@@ -9,8 +9,6 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.result import ComparisonRow
 from steelyard.data.clusters import Clustering
-from steelyard.report.formats.comparison import comparison_terminal
-from steelyard.report.words import read_words
 from steelyard.stats.detectable import min_detectable_difference
 from steelyard.stats.effects import relative_change
 from steelyard.stats.equivalence import non_inferiority
@@ -103,7 +101,7 @@ def test_one_cluster_tests_nothing() -> None:
         row = row_of(comparison)
         assert (row.verdict, row.reason, row.not_worse) == ("no test", "one cluster", None)
         assert all(map(math.isnan, (row.p, row.low, row.high)))
-        assert "all questions are in one cluster" in comparison_terminal(comparison, read_words("en"))
+        assert "all questions are in one cluster" in comparison.text(lang="en")
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
@@ -115,7 +113,7 @@ def test_tests_of_single_questions_are_refused(test: str) -> None:
 def test_too_few_clusters_for_a_test_are_named() -> None:
     codes = np.repeat(np.arange(4), 9)
     comparison = sy.compare(clustered(codes, VALUES[:2]), test="randomization")
-    text = comparison_terminal(comparison, read_words("en"))
+    text = comparison.text(lang="en")
     assert "this test cannot show anything with fewer than 6 clusters" in text
     assert "36 questions in 4 clusters" in text
     assert "4 clusters are few: intervals are wide" in text

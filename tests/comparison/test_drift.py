@@ -13,8 +13,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.judges.records import JudgedAnswer
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
-from steelyard.report.words import read_words
 from tests.experiment.judged import outputs, questions
 from tests.experiment.judged import record as small
 
@@ -103,9 +101,9 @@ def test_the_verdict_says_what_it_supposes(elsewhere: float, english: str, chine
         ("en", ("If the judge shifted elsewhere as on the anchors: ", english, "if up to twice elsewhere")),
         ("zh", ("若裁判在别处的偏移与在锚点上相同：", chinese, "别处至多两倍")),
     ):
-        text = COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        text = comparison.text("markdown", lang=lang)
         assert all(part in text for part in said)
-    content = json.loads(COMPARISON_FORMATS["json"](comparison, read_words("en")))
+    content = comparison.data()
     assert content["headline"].startswith("If the judge shifted elsewhere as on the anchors: ")
     assert {"bound_low", "bound_high", "bound_verdict", "score", "length"} <= {*content["drift"]["systems"][0]}
 
@@ -117,7 +115,7 @@ def test_anchors_are_held_against_the_other_sentences(longer: str, is_unlike: bo
     (drift,) = comparison.drift.frame.to_dicts()
     assert drift["score"] > 0.05
     assert (drift["length"] is not None and drift["length"] < 1e-6) is is_unlike
-    english, chinese = (COMPARISON_FORMATS["markdown"](comparison, read_words(lang)) for lang in ("en", "zh"))
+    english, chinese = (comparison.text("markdown", lang=lang) for lang in ("en", "zh"))
     assert ("Caution, b, faithfulness: anchors are unlike its other sentences by length" in english) is is_unlike
     assert ("锚点在长度上与其余句子不同" in chinese) is is_unlike
     assert ("anchors are not shown to be unlike" in english) is not is_unlike
@@ -130,8 +128,8 @@ def test_a_verdict_that_holds_with_twice_the_shift_says_so() -> None:
     frame = comparison.drift.frame.with_columns(shift_low=pl.lit(0.01))  # A shift that the anchors show.
     shown = replace(comparison, drift=replace(comparison.drift, frame=frame))
     for lang, said in (("en", "So it is with up to twice that shift elsewhere."), ("zh", "结论不变。")):
-        assert said in COMPARISON_FORMATS["markdown"](shown, read_words(lang))
-        assert said not in COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        assert said in shown.text("markdown", lang=lang)
+        assert said not in comparison.text("markdown", lang=lang)
 
 
 def test_a_shift_elsewhere_alone_is_not_said_to_be_ruled_out() -> None:
@@ -148,7 +146,7 @@ def test_a_shift_elsewhere_alone_is_not_said_to_be_ruled_out() -> None:
         ),
         ("zh", "在锚点上未显出偏移：只在别处偏移的裁判也会得出这样的结果。", "结论不变"),
     ):
-        text = COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        text = comparison.text("markdown", lang=lang)
         assert said in text
         assert not_said not in text
 
@@ -157,7 +155,7 @@ def test_a_run_of_anchors_alone_supposes_nothing() -> None:
     comparison = sy.compare(weighing(*two_runs(same=1.0)), "faithfulness")
     assert comparison.drift is not None
     assert comparison.drift.frame["elsewhere"].to_list() == [0]
-    text = COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    text = comparison.text(lang="en")
     assert "If the judge shifted elsewhere" not in text
     assert "Caution" not in text
 
@@ -168,7 +166,7 @@ def test_one_run_judged_twice_differs_by_nothing() -> None:
     comparison = sy.compare(weighing(before, again), "faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert (row.difference, row.p, row.n_ties) == (0, 1, N)
-    assert "equal on all 60 questions" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "equal on all 60 questions" in comparison.text(lang="en")
 
 
 def test_it_is_said_in_every_format_and_language() -> None:
@@ -176,14 +174,14 @@ def test_it_is_said_in_every_format_and_language() -> None:
     for lang, said in (("en", ("judge drift", "judged otherwise than a: judge.model is 'm-1' and 'm-2'")),
                        ("zh", ("裁判偏移", "b 与 a 的判定方式不同"))):  # fmt: skip
         for name in ("table", "markdown", "latex"):
-            text = COMPARISON_FORMATS[name](comparison, read_words(lang))
+            text = comparison.text(name, lang=lang)
             assert said[0] in text
-        assert said[1] in COMPARISON_FORMATS["markdown"](comparison, read_words(lang)).replace("\\_", "_")
-    content = json.loads(COMPARISON_FORMATS["json"](comparison, read_words("en")))
+        assert said[1] in comparison.text("markdown", lang=lang).replace("\\_", "_")
+    content = comparison.data()
     assert content["drift"]["systems"][0]["n_anchors"] > 100
     rows = {row["system"]: row for row in content["measures"]["faithfulness"]["systems"]}
     assert (rows["a"]["n_wins"], rows["b"]["n_wins"]) == (0, None)
-    assert "not worse" in COMPARISON_FORMATS["csv"](comparison, read_words("en"))
+    assert "not worse" in comparison.text("csv")
     assert not any(note.code == "judges_differ" for notes in comparison.notes.values() for note in notes)
 
 
@@ -201,7 +199,7 @@ def test_segments_with_few_anchors_have_no_test() -> None:
     rows = {(r["segment"], r["system"]): r for r in comparison.frame.iter_rows(named=True)}
     assert (rows["few", "b"]["verdict"], rows["few", "b"]["reason"]) == ("no test", "few anchors")
     assert rows["odd", "b"]["verdict"] == "no difference shown"
-    assert "too little of the same texts" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "too little of the same texts" in comparison.text(lang="en")
 
 
 def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
@@ -249,8 +247,8 @@ def test_anchors_that_were_kept_for_it(tmp_path: Path) -> None:
     assert comparison.drift.frozen
     assert comparison.drift.frame["n_anchors"].to_list() == [3 * N]
     assert comparison.drift.frame.select("elsewhere", "score", "length").rows() == [(1, None, None)]
-    assert "is not checked" in COMPARISON_FORMATS["markdown"](comparison, read_words("en"))
-    assert "是否与其余部分相似未作检查" in COMPARISON_FORMATS["markdown"](comparison, read_words("zh"))
+    assert "is not checked" in comparison.text("markdown", lang="en")
+    assert "是否与其余部分相似未作检查" in comparison.text("markdown", lang="zh")
     swapped = sy.compare(scores, anchors=(str(tmp_path / "new.parquet"), tmp_path / "old.parquet"))
     assert swapped.frame.equals(comparison.frame)
     plain = sy.compare(sy.Scores.of(scores.frame))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -12,8 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.judges.review import Review
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
-from steelyard.report.words import read_words
 from tests.experiment.judged import PEOPLE
 from tests.experiment.labelled import Says, answers, as_the_judge, outputs, questions, record, review
 
@@ -86,11 +83,11 @@ def test_people_who_side_with_the_judge_leave_the_difference() -> None:
 
 def test_both_languages_and_json_say_so() -> None:
     comparison = sy.compare(weighing(labels_of()), ["faithfulness", "citation_support"])
-    text = COMPARISON_FORMATS["markdown"](comparison, read_words("en"))
+    text = comparison.text("markdown", lang="en")
     assert "corrected by labels of people (a: 80 labels, b: 80 labels). By the judge alone: b +0.3" in text
-    chinese = COMPARISON_FORMATS["markdown"](comparison, read_words("zh"))
+    chinese = comparison.text("markdown", lang="zh")
     assert "已用人工标注校正（a 80 条标注、b 80 条标注）" in chinese
-    content = json.loads(COMPARISON_FORMATS["json"](comparison, read_words("en")))
+    content = comparison.data()
     assert [row["system"] for row in content["labels"]["corrected"]] == ["a", "b"]
     assert comparison.labels is not None
     assert comparison.labels.measures == ["faithfulness"]
@@ -100,15 +97,15 @@ def test_labels_of_one_side_correct_nothing_and_that_is_said() -> None:
     comparison = sy.compare(weighing(labels_of(names="a")), "faithfulness")
     plain = sy.compare(weighing({}), "faithfulness")
     assert comparison.frame.equals(plain.frame)
-    assert "no labels of people for b" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
-    assert "b 没有人工标注" in COMPARISON_FORMATS["table"](comparison, read_words("zh"))
+    assert "no labels of people for b" in comparison.text(lang="en")
+    assert "b 没有人工标注" in comparison.text(lang="zh")
 
 
 @pytest.mark.parametrize("test", ["randomization", "tukey"])
 def test_other_tests_are_by_the_judge_and_say_so(test: str) -> None:
     comparison = sy.compare(weighing(labels_of()), "faithfulness", test=test)
     assert comparison.frame.equals(sy.compare(weighing({}), "faithfulness", test=test).frame)
-    assert "by t tests alone" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "by t tests alone" in comparison.text(lang="en")
 
 
 def test_labels_settle_what_two_judges_say() -> None:
@@ -128,14 +125,14 @@ def test_segments_with_few_labels_have_no_test() -> None:
     rows = {(row["segment"], row["system"]): row for row in comparison.frame.iter_rows(named=True)}
     assert (rows["few", "b"]["reason"], rows["few", "b"]["verdict"]) == ("few labels", "no test")
     assert rows["many", "b"]["low"] < rows["many", "b"]["difference"] < rows["many", "b"]["high"]
-    assert "fewer than 10 labels of people in a segment" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "fewer than 10 labels of people in a segment" in comparison.text(lang="en")
 
 
 def test_few_labels_are_no_test() -> None:
     comparison = sy.compare(weighing(labels_of(6)), "faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert (row.verdict, row.reason) == ("no test", "few labels")
-    assert "too few labels of people" in COMPARISON_FORMATS["table"](comparison, read_words("en"))
+    assert "too few labels of people" in comparison.text(lang="en")
 
 
 def test_clusters_of_questions_are_held_to() -> None:

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.comparison import agreement as agreements
 from steelyard.comparison import rater_pairs
-from steelyard.report.formats.agreement import agreement_terminal
-from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
 
 Labels = dict[str, dict[str, int]]
@@ -97,7 +95,7 @@ def test_many_pairs_have_the_same_values_and_no_intervals(monkeypatch: pytest.Mo
             assert estimate.value == pytest.approx(other.estimates[name].value, abs=1e-12, nan_ok=True)
             assert math.isnan(estimate.low)
     assert without.together == with_intervals.together
-    assert "No pair has an interval, as 6 pairs are more" in agreement_terminal(without, read_words("en"))
+    assert "No pair has an interval, as 6 pairs are more" in without.text(lang="en")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def test_too_many_raters_have_alpha_and_a_hint(lang: str, sentences: list[str]) 
     many = sy.agreement(crowd(120, 30), n_resamples=50, progress=lambda *call: done.append(call))
     assert (many.pairs, done) == ([], [])
     assert 0 < many.together["ordinal"].value < 1
-    text = agreement_terminal(many, read_words(lang))
+    text = many.text(lang=lang)
     for sentence in sentences:
         assert sentence in text
     against = sy.agreement(crowd(120, 30), against="r0", n_resamples=50, progress=lambda *call: done.append(call))
@@ -121,9 +119,8 @@ def test_too_many_raters_have_alpha_and_a_hint(lang: str, sentences: list[str]) 
 
 
 def test_every_format_can_do_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.report.formats.agreement import AGREEMENT_FORMATS
 
     monkeypatch.setattr(agreements, "MOST_PAIRS", 2)
     few = sy.agreement(crowd(3, 12), n_resamples=50)
-    for format, written in AGREEMENT_FORMATS.items():
-        assert written(few, read_words("en")), format
+    for format in ("table", "markdown", "latex", "csv", "json"):
+        assert few.text(format, lang="en"), format

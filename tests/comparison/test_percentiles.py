@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.report.formats.comparison import comparison_json, comparison_terminal
 from steelyard.report.words import read_words
 from steelyard.stats.percentile_differences import percentile_difference
 
@@ -88,8 +87,8 @@ def test_failures_decide_where_they_are_many_and_leave_ends_open_where_they_are_
     assert (many["verdict"], many["mean"], many["difference"], many["low"]) == ("worse", math.inf, None, math.inf)
     assert many["n"] == 150
     assert (few["verdict"], few["high"]) == ("worse", math.inf)
-    text = comparison_terminal(sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95)), read_words("en"), width=120)
-    assert json.loads(comparison_json(sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95))))
+    text = sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95)).text(lang="en", width=120)
+    assert json.loads(sy.compare(times(40, a=BASE, b=LATER).filter(measures=P95)).text("json"))
     assert "∞" in text
     assert "inf" not in text
 
@@ -103,12 +102,12 @@ def test_too_few_values_are_no_test() -> None:
 def test_the_text_says_by_ranks_and_not_t(lang: str) -> None:
     words = read_words(lang)
     scores = times(a=BASE, b=LATER, c=BASE[::-1])
-    alone = comparison_terminal(sy.compare(scores.filter(measures=P95), margin=9.0, baseline="a"), words, width=500)
+    alone = sy.compare(scores.filter(measures=P95), margin=9.0, baseline="a").text(lang=words.code, width=500)
     assert words("compare.test.ranks") in alone
     assert words("compare.head.value") in alone
     assert words("compare.test.t") not in alone
     assert words("compare.effect") not in alone
-    mixed = comparison_terminal(sy.compare(scores.filter(measures=["latency_ms", P95])), words, width=500)
+    mixed = sy.compare(scores.filter(measures=["latency_ms", P95])).text(lang=words.code, width=500)
     assert words("compare.percentiles", measures=P95) in mixed
 
 

@@ -11,7 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.report.formats.comparison import comparison_terminal
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words
 
@@ -63,9 +62,9 @@ def test_a_comparison_is_of_the_means_and_says_so() -> None:
     assert comparison.components.equals(scores.components)
     assert comparison.sensitivity is not None
     assert comparison.sensitivity.mean[0, 0] == pytest.approx(scores.means[0, 0])
-    text = comparison_terminal(comparison, read_words("en"))
+    text = comparison.text(lang="en")
     assert "bm25 is the mean of 3 runs, question by question. Standard deviations: mrr " in text
-    assert "bm25 为 3 次运行的逐题平均" in comparison_terminal(comparison, read_words("zh"))
+    assert "bm25 为 3 次运行的逐题平均" in comparison.text(lang="zh")
 
 
 def test_one_repeat_is_a_run() -> None:

@@ -11,7 +11,6 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.same_judge import judges_differ
 from steelyard.experiment.scores_json import as_json
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.views.headline import headline
 from steelyard.report.words import read_words
@@ -49,7 +48,7 @@ def test_systems_by_different_judges_are_refused() -> None:
     comparison = sy.compare(mixed, "faithfulness", mixed_judges=True)
     assert comparison.frame["mean"].to_list() == pytest.approx([1, 1 - 3 / N])
     for lang, caution in (("en", "Caution: a and b were judged differently"), ("zh", "注意：各系统的判定方式不同")):
-        assert caution in COMPARISON_FORMATS["markdown"](comparison, read_words(lang))
+        assert caution in comparison.text("markdown", lang=lang)
 
 
 def test_models_thresholds_and_prompts_differ_and_dates_do_not() -> None:
@@ -101,7 +100,7 @@ def test_questions_without_a_value_are_left_out_of_the_comparison() -> None:
     row = comparison.rows["faithfulness"][0]
     assert (row.n, row.n_left_out) == (N - N // 3, N // 3)
     assert comparison.lacking["faithfulness"] == {"b": N // 3}
-    text = COMPARISON_FORMATS["markdown"](comparison, read_words("en"))
+    text = comparison.text("markdown", lang="en")
     assert f"{N // 3} questions" in text
     assert comparison.sensitivity is not None
     assert comparison.sensitivity.frame.drop("measure", "system").null_count().sum_horizontal()[0] == 2 * 7
@@ -170,7 +169,7 @@ def test_mixed_judges_are_not_comparable(one: Any, other: Any, en: str, zh: str)
     assert comparison.rows["mrr"][0].reason != "other judge"
     assert comparison.changes == ()
     for name in ("table", "markdown", "json"):
-        assert "beats" not in COMPARISON_FORMATS[name](comparison, read_words("en"))
+        assert "beats" not in comparison.text(name, lang="en")
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.signature import Signature, signature_of
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.formats.scores import FORMATS
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 
@@ -127,9 +126,9 @@ def test_it_is_written_with_a_comparison() -> None:
     for lang, name in (("en", "Signature: "), ("zh", "签名：")):
         words = read_words(lang)
         for format in ("table", "markdown"):
-            assert COMPARISON_FORMATS[format](comparison, words).count(name + line) == 1
-        assert line.replace("_", r"\_") in COMPARISON_FORMATS["latex"](comparison, words)
-        assert json.loads(COMPARISON_FORMATS["json"](comparison, words))["signature"] == line
+            assert comparison.text(format, lang=words.code).count(name + line) == 1
+        assert line.replace("_", r"\_") in comparison.text("latex", lang=words.code)
+        assert comparison.data()["signature"] == line
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -155,8 +154,8 @@ def test_it_is_written_with_a_diagnosis(lang: str) -> None:
         f"ndcg@2,recall@2,mrr@2,hit_rate@2; n:3; truth:{truth[7:15]}; runs:{run[7:15]}; steelyard:{sy.__version__}"
     )
     note = words("scores.signature", line=line)
-    assert sections_terminal(diagnosis_sections(diagnosis, words)).count(note) == 1
-    assert sections_markdown(diagnosis_sections(diagnosis, words)).replace("\\", "").count(note) == 1
+    assert blocks_terminal(diagnosis_sections(diagnosis, words)).count(note) == 1
+    assert blocks_markdown(diagnosis_sections(diagnosis, words)).replace("\\", "").count(note) == 1
     assert json.loads(diagnosis_json(diagnosis, words))["signature"] == line
 
 
@@ -166,7 +165,7 @@ def test_it_is_written_in_reports() -> None:
     report, line = sy.Report.of(weighing, ["map"]), str(weighing.scores(["map"]).signature)
     assert f"Signature: {line}." in report.text("markdown")
     assert line.replace("_", r"\_") in report.text("latex")
-    assert json.loads(report.text("json"))["scores"]["signature"] == line
+    assert report.data()["scores"]["signature"] == line
     assert f"Signature: {line}." in report.text("html").partition("<footer>")[2].partition("</footer>")[0]
 
 

@@ -18,7 +18,6 @@ from steelyard.gates.profile_files import parse_profile
 from steelyard.judges.items import items
 from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review, Sample, Stratum
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
 from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
@@ -211,9 +210,9 @@ def test_a_difference_allows_for_items_without_a_label() -> None:
     assert rows[1].limit_low < rows[0].limit_low
     n = scores(lacking("b")).corrections["b"]["faithfulness"].n_undecided
     for lang, said in (("en", f"Drawn, and without a label: b {n}."), ("zh", f"抽到而无标注：b {n}。")):
-        text = COMPARISON_FORMATS["markdown"](open_, read_words(lang))
+        text = open_.text("markdown", lang=lang)
         assert said in text
-        assert said not in COMPARISON_FORMATS["markdown"](full, read_words(lang))
+        assert said not in full.text("markdown", lang=lang)
     checks = [sy.gate(own, system="b", baseline="a", margin=0.05).checks[0] for own in (scores(), scores(lacking("b")))]
     assert checks[1].low < checks[0].low
     assert (checks[1].reason, checks[1].n_undecided) == ("undecided", n)

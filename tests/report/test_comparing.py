@@ -11,7 +11,6 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
-from steelyard.report.formats.comparison import comparison_csv, comparison_json
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.views.comparison import comparison_sheets
 from steelyard.report.views.sheet import Sheet
@@ -214,7 +213,7 @@ def test_what_is_left_out_is_counted(holes: list[int], note: str) -> None:
 
 def test_json_has_full_precision_and_nulls() -> None:
     found = beside_first(scores_of(drawn(3, m=2)), margin=0.01)
-    made = json.loads(comparison_json(found))
+    made = found.data()
     assert {key: made[key] for key in ("baseline", "test", "correction", "alpha", "margin", "seed")} == {
         "baseline": "a", "test": "t", "correction": "holm", "alpha": 0.05, "margin": 0.01, "seed": 0
     }  # fmt: skip
@@ -235,19 +234,19 @@ def test_json_has_full_precision_and_nulls() -> None:
 
 def test_json_of_one_question_and_of_equal_differences_is_valid() -> None:
     for values in ([[0.5], [0.75]], [[0.25] * 5, [0.5] * 5]):
-        made = json.loads(comparison_json(sy.compare(scores_of(values))), parse_constant=pytest.fail)
+        made = json.loads(sy.compare(scores_of(values)).text("json"), parse_constant=pytest.fail)
         row = made["measures"]["map"]["systems"][0]
         assert (row["verdict"], row["p"], row["effect"]) == ("no test", None, None)
 
 
 def test_json_lists_groups() -> None:
     found = sy.compare(scores_of(drawn(4)))
-    assert json.loads(comparison_json(found))["measures"]["map"]["groups"] == found.groups["map"]
+    assert found.data()["measures"]["map"]["groups"] == found.groups["map"]
 
 
 def test_csv_is_one_table_in_full_precision() -> None:
     found = beside_first(scores_of(drawn(4, m=2)))
-    rows = list(csv.DictReader(io.StringIO(comparison_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(found.text("csv"))))
     assert [row["measure"] for row in rows] == ["map"] * 4 + ["mrr"] * 4
     by_name = {row.system: row for row in found.rows["mrr"]}
     for row in rows[4:]:
@@ -257,7 +256,7 @@ def test_csv_is_one_table_in_full_precision() -> None:
 
 
 def test_csv_without_groups_has_the_same_columns() -> None:
-    heads = [comparison_csv(sy.compare(scores_of(drawn(s)))).splitlines()[0] for s in (2, 4)]
+    heads = [sy.compare(scores_of(drawn(s))).text("csv").splitlines()[0] for s in (2, 4)]
     assert heads[0] == heads[1]
 
 
@@ -286,7 +285,7 @@ def test_relative_change_where_there_is_room() -> None:
     made = only(found, relative=True)
     assert made.header[3] == "change"
     assert [row[3] for row in made.rows] == ["+23.1%", "–"]
-    row = json.loads(comparison_json(found))["measures"]["map"]["systems"][0]
+    row = found.data()["measures"]["map"]["systems"][0]
     assert row["relative"] == pytest.approx(0.3 / 1.3)
     assert row["relative_low"] < row["relative"] < row["relative_high"]
 
@@ -300,7 +299,7 @@ def test_better_by_less_than_the_margin() -> None:
 def test_more_than_a_measure_can_differ_is_not_shown_as_a_number() -> None:
     found = beside_first(scores_of([[0.0, 0.5], [1.0, 0.0]]))
     assert only(found).rows[0][-1] == "not told apart: 2 questions are too few to show any difference"
-    assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
+    assert found.data()["measures"]["map"]["systems"][0]["detectable"] is None
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -311,7 +310,7 @@ def test_few_questions_have_words_and_no_number_beyond_the_measure(n: int, test:
     for words in (EN, ZH):
         cells = "\n".join(cell for row in next(iter(comparison_sheets(found, words))).rows for cell in row)
         assert not re.search(r"\b(inf|nan)\b|([+−]\d\.\d+) (to|至) \2|≥ 0\.000", cells, re.IGNORECASE)
-    rows = json.loads(comparison_json(found))["measures"]["map"]["systems"]
+    rows = found.data()["measures"]["map"]["systems"]
     assert all(abs(row["low"]) <= 1 and abs(row["high"]) <= 1 for row in rows if row.get("low") is not None)
 
 
@@ -326,7 +325,7 @@ def test_few_questions_have_words_and_no_number_beyond_the_measure(n: int, test:
 def test_five_questions_have_no_number(test: str, code: str, verdict: str) -> None:
     found = beside_first(scores_of([[0.5] * 5, [0.5, 0.51, 0.5, 0.49, 0.52]]), test=test)
     assert next(iter(comparison_sheets(found, read_words(code)))).rows[0][-1] == verdict
-    assert json.loads(comparison_json(found))["measures"]["map"]["systems"][0]["detectable"] is None
+    assert found.data()["measures"]["map"]["systems"][0]["detectable"] is None
 
 
 def test_the_level_of_what_can_be_shown_is_named() -> None:
@@ -389,12 +388,12 @@ def test_unjudged_documents_and_ties_are_warned_of() -> None:
     ) in notes
     evidence = dataclasses.replace(found, sensitivity=dataclasses.replace(bounds, labelled=False))
     assert not any("judged" in note for note in only(evidence).notes)
-    assert list(json.loads(comparison_json(evidence))["sensitivity"]["ndcg@10"]["a"]) == [
+    assert list(evidence.data()["sensitivity"]["ndcg@10"]["a"]) == [
         "tie_mass",
         "tie_low",
         "tie_high",
     ]
-    made = json.loads(comparison_json(dataclasses.replace(found, sensitivity=bounds)))["sensitivity"]["ndcg@10"]["a"]
+    made = json.loads(dataclasses.replace(found, sensitivity=bounds).text("json"))["sensitivity"]["ndcg@10"]["a"]
     assert (made["low"], made["high"], made["tie_high"]) == (0.61, 0.72, 0.633)
 
 
@@ -458,13 +457,13 @@ def test_segments_have_sheets_of_their_own() -> None:
 
 def test_segments_in_json_and_csv() -> None:
     found = segmented(by="tag")
-    made = json.loads(comparison_json(found))["segments"]
+    made = found.data()["segments"]
     assert (made["by"], made["test"], made["correction"]) == ("tag", "t", "bh")
     assert made["family"] == "2 comparisons: 1 with the baseline in each of 2 segments"
     (of_en,) = [row for row in made["parts"]["en"]["measures"]["map"]["systems"] if row["system"] == "b"]
     (row,) = [row for row in found.segments["en"].rows["map"] if row.system == "b"]
     assert (of_en["p"], of_en["adjusted"]) == (row.p, row.adjusted)
-    lines = list(csv.DictReader(io.StringIO(comparison_csv(found))))
+    lines = list(csv.DictReader(io.StringIO(found.text("csv"))))
     assert [line["segment"] for line in lines] == ["", "", "en", "en", UNTAGGED, UNTAGGED]
 
 

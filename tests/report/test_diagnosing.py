@@ -10,8 +10,8 @@ from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.evaluation import weigh
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.views.diagnosis import (
     advice_text,
     ceilings_sheet,
@@ -30,11 +30,11 @@ BOTH = pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
 
 
 def as_text(found, lang, *, width=None):
-    return sections_terminal(diagnosis_sections(found, lang), width=width)
+    return blocks_terminal(diagnosis_sections(found, lang), width=width)
 
 
 def as_markdown(found, lang):
-    return sections_markdown(diagnosis_sections(found, lang))
+    return blocks_markdown(diagnosis_sections(found, lang))
 
 
 @cache

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.report.formats.comparison import comparison_json, comparison_markdown, comparison_terminal
 from steelyard.report.views.headline import headline, headline_numbers
 from steelyard.report.words import read_words
 
@@ -145,7 +144,7 @@ def test_the_interval_is_the_one_that_the_verdict_is_by() -> None:
         assert ends in next(headline_numbers(comparison, EN)), verdict
         assert chinese in next(headline_numbers(comparison, ZH))
     noise = np.resize([-0.38, 0.38, 0.0, 0.0], 400)
-    assert "≥ −0.0" in comparison_terminal(sy.compare(scores_of([base, base + noise]), margin=0.02), EN, width=200)
+    assert "≥ −0.0" in sy.compare(scores_of([base, base + noise]), margin=0.02).text(lang="en", width=200)
 
 
 def test_the_baseline_asked_for_is_named_in_the_numbers() -> None:
@@ -233,9 +232,9 @@ def test_an_aim_that_cannot_be_tested_opposes_nothing() -> None:
 
 def test_every_format_begins_with_the_verdict() -> None:
     comparison = comparison_of([0.5, 0.7])
-    assert comparison_terminal(comparison, EN).startswith("b beats a.\n\n")
-    assert comparison_markdown(comparison, ZH).startswith("**b 优于 a。**\n\n")
-    assert '"headline": "b beats a."' in comparison_json(comparison)
+    assert comparison.text(lang="en").startswith("b beats a.\n\n")
+    assert comparison.text("markdown", lang="zh").startswith("**b 优于 a。**\n\n")
+    assert '"headline": "b beats a."' in comparison.text("json")
 
 
 def test_p_below_a_thousandth_has_one_sign() -> None:

@@ -11,8 +11,8 @@ import steelyard as sy
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.report.charts.drawing import draw_charts
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.views.outcomes import (
     abstention_sheet,
@@ -106,13 +106,13 @@ def test_tags() -> None:
 @BOTH
 @pytest.mark.parametrize("width", [60, 100, None])
 def test_terminal_and_markdown(lang: Words, width: int | None) -> None:
-    text = sections_terminal(diagnosis_sections(one_system(), lang), width=width)
+    text = blocks_terminal(diagnosis_sections(one_system(), lang), width=width)
     assert lang("outcomes.title") in text
     assert width is None or max(map(cell_len, text.splitlines())) <= width
-    markdown = sections_markdown(diagnosis_sections(one_system(), lang))
+    markdown = blocks_markdown(diagnosis_sections(one_system(), lang))
     assert f"| {lang('outcomes.name.works')} |" in markdown
     if lang is ZH:
-        parts = sections_markdown(outcome_sections(one_system(), lang))
+        parts = blocks_markdown(outcome_sections(one_system(), lang))
         assert untranslated(parts, ["odd", "answer_recall", "faithfulness", "context_recall", "people"]) == []
 
 

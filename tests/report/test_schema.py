@@ -11,7 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.scores_json import as_json
-from steelyard.report.formats.comparison import comparison_json
 from steelyard.report.formats.design import design_json
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.words import read_words
@@ -47,15 +46,15 @@ def outputs() -> Iterator[tuple[str, str]]:
             weighing, measures, baseline=weighing.systems[0], margin=0.1, segments=segments, movers=2
         )
         yield "scores", as_json(weighing.scores(measures))
-        yield "comparison", comparison_json(comparison)
+        yield "comparison", comparison.text("json")
         yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
         yield "plan", design_json(sy.plan(weighing, measures[0], difference=0.1))
     clustered = texts_weighing(cluster={"q1": "a", "q2": "a"})
     yield "scores", as_json(clustered.scores(MEASURES))
-    yield "comparison", comparison_json(sy.compare(clustered, MEASURES))
+    yield "comparison", sy.compare(clustered, MEASURES).text("json")
     repeated = repeated_weighing()
     yield "scores", as_json(repeated.scores("mrr"))
-    yield "comparison", comparison_json(sy.compare(repeated, "mrr"))
+    yield "comparison", sy.compare(repeated, "mrr").text("json")
     yield from of_answers()
     for report in (ids_report(1), ids_report(3, baseline="system-0", margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
@@ -66,7 +65,7 @@ def of_answers() -> Iterator[tuple[str, str]]:
     weighing = sy.weigh(judged.questions(gold_evidence=["c"]), {"a": judged.outputs(), "b": judged.outputs()},
                         verdicts=dict.fromkeys("ab", judged.verdicts(*judged.FOUR)))  # fmt: skip
     yield "scores", as_json(weighing.scores(["faithfulness", "ndcg@5"]))
-    yield "comparison", comparison_json(sy.compare(weighing, ["faithfulness", "ndcg@5"]))
+    yield "comparison", sy.compare(weighing, ["faithfulness", "ndcg@5"]).text("json")
 
 
 def repeated_weighing() -> sy.Weighing:

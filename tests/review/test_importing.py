@@ -12,7 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.judges.review import Review
-from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.views.review import conflicts_section
 from steelyard.report.words import read_words
 from steelyard.review.importing import Conflict, ImportedLabels, read_forms
@@ -191,7 +191,7 @@ def test_conflicts_are_lines_that_fit_a_terminal(form: ItemsFile, tmp_path: Path
     item = replace(form.items[0], query="How long may a thing be kept by a member? " * 3, text="Seven days. " * 9)
     conflict = Conflict(item, [("ann", "supported"), ("bob", "cannot_say")])
     section = conflicts_section([conflict], "verdicts", read_words("en"))
-    lines = sections_terminal([section], width=80).splitlines()
+    lines = blocks_terminal([section], width=80).splitlines()
     assert any(line.startswith("ann: supported, bob: cannot say. “Seven days.") for line in lines)
     assert len(lines) < 12
     assert max(map(len, lines)) <= 80

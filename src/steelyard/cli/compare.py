@@ -8,16 +8,16 @@ from pathlib import Path
 from steelyard.base.choices import Policy, Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.comparison.comparison import compare
+from steelyard.comparison.result import Comparison
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.review_choice import named_labels
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.comparison import COMPARISON_FORMATS
-from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -30,9 +30,7 @@ def run(
 ) -> None:  # fmt: skip
     """Compare the runs and write the result."""
     inputs = [truth, *run_paths(runs), *([queries] if queries else []), *(anchors or [])]
-    words, format = read_words(lang), format_of(output, format)
-    if format not in COMPARISON_FORMATS:
-        raise InputError(f"a comparison cannot be written as {format}; choose table, markdown, latex, csv or json")
+    words, format = read_words(lang), chosen_format(Comparison, output, format)
     if movers and format in ("csv", "latex"):
         raise InputError(f"--movers: rankings are not written as {format}; choose table, markdown or json")
     refuse_overwriting(output or "-", inputs)
@@ -47,5 +45,4 @@ def run(
             strict=strict, seed=seed, segments=segment, movers=movers, min_gain=min_gain, missing=missing,
             anchors=(anchors[0], anchors[1]) if anchors else None, mixed_judges=mixed_judges,
         )  # fmt: skip
-    view = screen_view(output) if format == "table" else {}
-    write_result(COMPARISON_FORMATS[format](comparison, words, **view), format, output, safe_csv=safe_csv)
+    write_result(comparison, format, output, lang=words.code, safe_csv=safe_csv)

@@ -17,8 +17,8 @@ from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.words import read_words
@@ -50,7 +50,7 @@ def run(
     elif format == "json":
         text = diagnosis_json(diagnosis, words)
     elif format == "markdown":
-        text = sections_markdown(diagnosis_sections(diagnosis, words))
+        text = blocks_markdown(diagnosis_sections(diagnosis, words))
     else:
-        text = sections_terminal(diagnosis_sections(diagnosis, words), **screen_view(output))
+        text = blocks_terminal(diagnosis_sections(diagnosis, words), **screen_view(output))
     write_result(text, format, output)

@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from steelyard.base.result import Result
 from steelyard.io.safe_csv import safe_csv as without_formulas
 from steelyard.io.write import write_text
 from steelyard.report.visible import REPLACEMENTS, visible
@@ -81,11 +82,17 @@ def show(text: str) -> None:
         write_text("-", text)
 
 
-def write_result(text: str, format: str, output: Path | None, *, safe_csv: bool = False) -> None:
+def write_result(
+    result: Result | str, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False,
+    **options: Any,
+) -> None:  # fmt: skip
     """Write what a command computed into a file, else onto the screen; exact bytes go into files and pipes.
 
     safe_csv   whether no spreadsheet is to take a text of CSV for a formula
+    options    of the result's kind, such as per_query
     """
+    view = {"lang": lang, **screen_view(output)}
+    text = result if isinstance(result, str) else result.text(format, **view, **options)
     if format == "csv" and safe_csv:
         text = without_formulas(text)
     if output is None and format == "table":

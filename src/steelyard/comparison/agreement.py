@@ -15,6 +15,7 @@ from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.result import Result
 from steelyard.comparison.rater_pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pairs
 from steelyard.comparison.rater_systems import SystemAgreement, system_agreement
 from steelyard.data.rating_tables import RatingColumns
@@ -43,8 +44,8 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 """Columns of `Agreement.frame`; see there."""
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Result):
     """How far raters agree.
 
     frame     one row a pair and statistic: rater, against, statistic, value, low, high, n, n_questions.  The rows with
@@ -55,6 +56,8 @@ class Agreement:
     against   the reference, None where every pair is compared
     systems   of each rater: how far the order of systems by its labels agrees with that by the reference's
     """
+
+    VIEW = "views.agreement"
 
     ratings: Ratings
     scale: Scale

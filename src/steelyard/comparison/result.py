@@ -12,6 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from steelyard.base.notes import Note
+from steelyard.base.result import Result
 from steelyard.comparison.changes import Changes
 from steelyard.comparison.drift import Drift
 from steelyard.comparison.labels import LabelCorrections
@@ -122,8 +123,8 @@ class Segmentation:
     lengths: Mapping[str, Mapping[str, tuple[int, int]]] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """Systems beside a baseline, or beside the one that leads, by one or several measures.
 
     The first measure is the primary one and is tested alone; all others are secondary, and corrected among themselves.
@@ -177,6 +178,8 @@ class Comparison:
     settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
                   for Scores
     """
+
+    VIEW = "views.comparison"
 
     frame: pl.DataFrame = field(repr=False)
     baseline: str | None

@@ -13,8 +13,8 @@ from steelyard.judges.review_files import encode_review, locked
 from steelyard.judges.strata import Drawn
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.review import Result, review_json, review_sections
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.html.sections import sections_html
 from steelyard.report.words import Words, read_words
 from steelyard.review.asked import AskedItem
@@ -101,8 +101,8 @@ def review_text(
     if format == "html":
         return sections_html(sections[0].title, sections, words)
     if format == "markdown":
-        return sections_markdown(sections)
-    return sections_terminal(sections, width=width, colour=colour)
+        return blocks_markdown(sections)
+    return blocks_terminal(sections, width=width, colour=colour)
 
 
 def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:

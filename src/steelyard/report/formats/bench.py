@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from steelyard.bench.bench import Bench
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal, escaped
 from steelyard.report.formats.scores import FORMATS
-from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.views.bench import bench_sections, bench_summary_section
 from steelyard.report.views.bench_summary import recommended_row
@@ -34,7 +34,7 @@ def bench_summary(bench: Bench, words: Words, *, width: int | None = None, colou
     section = bench_summary_section(bench, words)
     # A path with blanks is one word of a command.
     section.sheets[-1].notes.append(words("bench.summary.next", folder=shlex.quote(_short(bench.folder.path))))
-    return sections_terminal([section], width=width, colour=colour)
+    return blocks_terminal([section], width=width, colour=colour)
 
 
 def _short(path: Path) -> str:
@@ -48,12 +48,12 @@ def bench_terminal(
 ) -> str:  # fmt: skip
     """The whole bench for a terminal of so many columns, None for as many as it takes."""
     head = "\n".join(wrapped(visible(title or bench_title(bench, words)), width))
-    return f"{head}\n\n{sections_terminal(bench_sections(bench, words), width=width, colour=colour)}"
+    return f"{head}\n\n{blocks_terminal(bench_sections(bench, words), width=width, colour=colour)}"
 
 
 def bench_markdown(bench: Bench, words: Words, *, title: str = "") -> str:
     """The whole bench with headings, for a wiki or an issue."""
-    return f"# {escaped(title or bench_title(bench, words))}\n\n{sections_markdown(bench_sections(bench, words))}"
+    return f"# {escaped(title or bench_title(bench, words))}\n\n{blocks_markdown(bench_sections(bench, words))}"
 
 
 def bench_latex(bench: Bench, words: Words) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from steelyard.bench.run.planning import BenchPlan
-from steelyard.report.formats.sections import sections_terminal
+from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.views.bench_plan import announcement, plan_section
 from steelyard.report.words import Words
 
 
 def bench_plan_text(plan: BenchPlan, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """The table of requests, pairs, tokens and cost, with their sums."""
-    return sections_terminal([plan_section(plan, words)], width=width, colour=colour)
+    return blocks_terminal([plan_section(plan, words)], width=width, colour=colour)
 
 
 def announcement_text(plan: BenchPlan, words: Words) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.unsupported import unsupported_units
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.views.judging import judging_plan_section, judging_sections
 from steelyard.report.words import Words
 
@@ -41,8 +41,8 @@ def judging_text(
     else:
         sections = judging_sections(result, words, questions=questions, outputs=outputs)
     if format == "markdown":
-        return sections_markdown(sections)
-    return sections_terminal(sections, width=width, colour=colour)
+        return blocks_markdown(sections)
+    return blocks_terminal(sections, width=width, colour=colour)
 
 
 def _content(run: JudgedRun) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from steelyard.base.errors import InputError
 from steelyard.judges.grading.grades import Grades
 from steelyard.rag.labelling import LabellingPlan
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.views.judging import labelling_plan_section, labelling_sections
 from steelyard.report.words import Words
 
@@ -41,8 +41,8 @@ def labelling_text(
     else:
         sections = labelling_sections(result, words, file=file, sources=sources)
     if format == "markdown":
-        return sections_markdown(sections)
-    return sections_terminal(sections, width=width, colour=colour)
+        return blocks_markdown(sections)
+    return blocks_terminal(sections, width=width, colour=colour)
 
 
 def _content(grades: Grades, file: str) -> dict[str, object]:

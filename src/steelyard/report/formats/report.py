@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterator
 
 from steelyard.report.contents import Contents
-from steelyard.report.formats.comparison import comparison_json
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal, escaped
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_json, gate_sheet, heading, out_of_reach
 from steelyard.report.formats.scores import FORMATS
-from steelyard.report.formats.sections import escaped, sections_markdown, sections_terminal
 from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.views.notes import signature_note
 from steelyard.report.views.report import paper_sheet, report_sections, subtitle_text, title_text
@@ -27,7 +26,7 @@ FORMAT = 1
 def report_terminal(contents: Contents, words: Words, *, width: int | None = None, colour: bool = False) -> str:
     """For a terminal of so many columns; None for as many as it takes."""
     head = "\n".join(wrapped(visible(_head(contents, words)), width))
-    return f"{head}\n\n{sections_terminal(_sections(contents, words), width=width, colour=colour)}"
+    return f"{head}\n\n{blocks_terminal(_sections(contents, words), width=width, colour=colour)}"
 
 
 def report_markdown(contents: Contents, words: Words) -> str:
@@ -35,7 +34,7 @@ def report_markdown(contents: Contents, words: Words) -> str:
     title, subtitle = title_text(contents, words), subtitle_text(contents, words)
     between = words("diagnose.between")
     head = f"# {escaped(title)}\n\n{escaped(subtitle)}{between}{contents.date}\n"
-    return f"{head}\n{sections_markdown(_sections(contents, words))}"
+    return f"{head}\n{blocks_markdown(_sections(contents, words))}"
 
 
 def report_latex(contents: Contents, words: Words) -> str:
@@ -73,7 +72,7 @@ def report_json(contents: Contents, words: Words) -> str:
         "title": title_text(contents, words),
         "date": contents.date,
         "scores": json.loads(FORMATS["json"](contents.scores, per_query=True)),
-        "comparison": None if comparison is None else json.loads(comparison_json(comparison)),
+        "comparison": None if comparison is None else comparison.data(),
         "profile": contents.profile.name,
         "ratings": [
             {"system": rating.system, "measure": rating.measure, "level": rating.level,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.judges.self_tests import SelfTests
+from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.judging import check_format, judging_text
-from steelyard.report.formats.sections import sections_markdown, sections_terminal
 from steelyard.report.views.judging import self_tests_sections
 from steelyard.report.words import Words
 
@@ -32,8 +32,8 @@ def self_tests_text(
         return json.dumps(_content(result), ensure_ascii=False, indent=2) + "\n"
     sections = self_tests_sections(result, words, file)
     if format == "markdown":
-        return sections_markdown(sections)
-    return sections_terminal(sections, width=width, colour=colour)
+        return blocks_markdown(sections)
+    return blocks_terminal(sections, width=width, colour=colour)
 
 
 def _content(tests: SelfTests) -> dict[str, object]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from steelyard._version import __version__
 from steelyard.report.html.document import HTML_LANG, read_part
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
+from steelyard.report.views.view import Block, Text
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
@@ -48,6 +49,21 @@ def sections_html(
         f'<meta name="generator" content="Steelyard {__version__}">\n<title>{_text(title)}</title>\n'
         f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{_text(title)}</h1>\n{contents}{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Blocks as a piece of a page, without style: what a notebook shows of a result."""
+    return "\n".join(part for block in blocks for part in _block(block))
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Sheet):
+        yield _table(block)
+    elif isinstance(block, Text):
+        tag = {"heading": "h2", "bold": "h3", "plain": "p"}.get(block.style, "pre")
+        yield f"<{tag}>{_text(block.text)}</{tag}>"
+    else:
+        yield from _section(block, ())
 
 
 def _section(section: Section, drawings: Sequence[Drawing]) -> Iterator[str]:

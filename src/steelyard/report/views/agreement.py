@@ -1,10 +1,12 @@
-"""Agreement of raters as sections: alpha of all, a row a pair with statistics and intervals, confusion, advice."""
+"""Agreement of raters: alpha of all, a row a pair with statistics and intervals, confusion, advice; and as data."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,8 @@ from steelyard.comparison.rater_statistics import STATISTICS
 from steelyard.data.ratings import Label, Ratings
 from steelyard.report.views.numbers import best_places, ends, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
-from steelyard.report.words import Words
+from steelyard.report.views.view import View
+from steelyard.report.words import Words, read_words
 
 _FEW_PAIRS = 3
 _MOST_IN_CONFUSION = 12
@@ -305,3 +308,49 @@ def beyond(ratings: Ratings, against: str | None) -> Mapping[str, Mapping[Label,
 
 def _name(pair: RaterPair) -> str:
     return f"{pair.rater} – {pair.against}"
+
+
+def _data(agreement: Agreement) -> dict[str, Any]:
+    ratings = agreement.ratings
+    return {
+        "scale": agreement.scale,
+        "against": agreement.against,
+        "raters": ratings.raters,
+        "categories": ratings.categories,
+        "n_items": len(ratings.items),
+        "n_questions": ratings.n_questions,
+        "off_scale": {
+            rater: [{"label": label, "n": n} for label, n in counts.items()]
+            for rater, counts in ratings.off_scale.items()
+        },
+        "n_repeated": ratings.n_repeated,
+        "n_together": agreement.n_together,
+        "together": {scale: asdict(estimate) for scale, estimate in agreement.together.items()},
+        "pairs": [
+            {
+                "rater": pair.rater, "against": pair.against, "n": pair.n, "n_questions": pair.n_questions,
+                "undefined": pair.undefined or None, "no_interval": pair.no_interval or None,
+                "estimates": {name: asdict(estimate) for name, estimate in pair.estimates.items()},
+                "labels": pair.labels, "labels_against": pair.row_labels, "confusion": pair.confusion,
+            }
+            for pair in agreement.pairs
+        ],
+        "systems": [
+            {
+                "rater": row.rater, "kendall": row.kendall, "tau_ap": row.tau_ap, "n_questions": row.n_questions,
+                "means": row.means,
+            }
+            for row in agreement.systems
+        ],
+        "advice": list(advice(agreement, read_words("en"))),
+        "recipe": agreement.recipe,
+    }  # fmt: skip
+
+
+VIEW = View[Agreement](
+    "agreement",
+    blocks=lambda agreement, look: agreement_sections(agreement, look.words),
+    data=_data,
+    rows=lambda agreement: agreement.frame,
+    papers=lambda agreement, words: [pairs_sheet(agreement, words)],
+)

@@ -1,17 +1,28 @@
-"""A comparison as sheets: one for each measure, then those of judge drift, of segments and of settings."""
+"""A comparison: its verdict, a sheet for each measure, those of drift, segments and settings; and as data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from steelyard.base.json_text import plain
 from steelyard.comparison.drift import Drift
-from steelyard.comparison.result import Comparison, ComparisonRow, Segmentation
+from steelyard.comparison.plan import Family
+from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow, Segmentation
+from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import LENGTHS, UNTAGGED
-from steelyard.report.views.changes import settings_notes, settings_sheet
+from steelyard.report.views.changes import (
+    changes_json,
+    changes_sheets,
+    changes_text,
+    settings_json,
+    settings_notes,
+    settings_sheet,
+)
 from steelyard.report.views.comparison_notes import (
     family_text,
     label_notes,
@@ -24,8 +35,9 @@ from steelyard.report.views.comparison_notes import (
     tie_notes,
     weighing_notes,
 )
-from steelyard.report.views.corrections import label_correction_notes
-from steelyard.report.views.notes import signature_note
+from steelyard.report.views.corrections import label_correction_notes, labels_json
+from steelyard.report.views.headline import headline
+from steelyard.report.views.notes import notes_json, signature_note
 from steelyard.report.views.numbers import number, p_text, percent, signed
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.views.verdicts import (
@@ -39,11 +51,28 @@ from steelyard.report.views.verdicts import (
     signed_ends,
     verdict_text,
 )
+from steelyard.report.views.view import Block, Look, Text, View
 from steelyard.report.visible import visible
 from steelyard.report.words import Words, read_words
 
 MARKS = {"better": "†", "worse": "‡"}
 """Signs of systems that differ from the reference, for papers."""
+
+_WIDE = 120
+"""Columns from which on a table has room for the relative change."""
+
+_OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
+
+
+def _blocks(comparison: Comparison, look: Look) -> Iterator[Block]:
+    """The verdict, tables, and the questions that moved."""
+    yield Text(headline(comparison, look.words), "bold")
+    yield from comparison_sheets(comparison, look.words, relative=look.width is None or look.width >= _WIDE)
+    for changes in comparison.changes:
+        if look.format == "table":
+            yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
+        else:
+            yield from changes_sheets(changes, look.words)
 
 
 def comparison_sheets(
@@ -239,3 +268,104 @@ def drift_json(drift: Drift) -> dict[str, Any]:
 
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """Everything; rows have the columns of `Comparison.frame`."""
+    sensitivity, settings = comparison.sensitivity, comparison.settings
+    return {
+        "signature": str(comparison.signature),
+        "headline": headline(comparison, read_words("en")),
+        "baseline": comparison.baseline,
+        "reference": comparison.reference,
+        "test": comparison.test,
+        "correction": comparison.correction,
+        "primary": comparison.primary,
+        **_families(comparison.families),
+        "alpha": comparison.alpha,
+        "margin": comparison.margin,
+        "seed": comparison.seed,
+        "missing": comparison.missing,
+        **({"notes": notes_json(comparison.notes)} if comparison.notes else {}),
+        "measures": _measures(comparison),
+        "agreement": [asdict(agreement) for agreement in comparison.agreement],
+        "components": comparison.components.to_dicts(),
+        **({} if comparison.labels is None else {"labels": labels_json(comparison.labels)}),
+        **({} if comparison.drift is None else {"drift": drift_json(comparison.drift)}),
+        "segments": _segments(comparison),
+        "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
+        "changes": [changes_json(change) for change in comparison.changes],
+        "settings": None if settings is None else settings_json(settings),
+        "recipe": comparison.recipe,
+    }
+
+
+def _measures(comparison: Comparison) -> dict[str, Any]:
+    return {
+        measure: {
+            "questions": comparison.n[measure],
+            "left_out": comparison.left_out[measure],
+            "lacking": comparison.lacking[measure],
+            "systems": [_row(row, comparison) for row in rows],
+            "groups": comparison.groups.get(measure),
+        }
+        for measure, rows in comparison.rows.items()
+    }
+
+
+def _families(families: Sequence[Family]) -> dict[str, Any]:
+    """What the correction of the primary measure covers, and that of the secondary ones; null without any."""
+    return {"family": families[0].covers, "secondary": asdict(families[1]) if len(families) > 1 else None}
+
+
+def _row(row: ComparisonRow, comparison: Comparison) -> dict[str, Any]:
+    values = {name: plain(getattr(row, name)) for name in _OF_ROWS}
+    return {**values, "in_words": verdict_text(row, comparison, read_words("en"))}
+
+
+def _segments(comparison: Comparison) -> dict[str, Any] | None:
+    segmentation = comparison.segmentation
+    if segmentation is None:
+        return None
+    return {
+        "by": segmentation.by,
+        "test": segmentation.test,
+        "correction": segmentation.correction,
+        **_families(segmentation.families),
+        "lengths": segmentation.lengths,
+        "parts": {name: {"measures": _measures(part)} for name, part in comparison.segments.items()},
+    }
+
+
+def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
+    left_out = {"measure", "system", "mean", *(() if sensitivity.labelled else ("low", "high", "judged"))}
+    content: dict[str, Any] = {}
+    for row in sensitivity.frame.iter_rows(named=True):
+        figures = {name: value for name, value in row.items() if name not in left_out}
+        content.setdefault(row["measure"], {})[row["system"]] = figures
+    return content
+
+
+def _csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """A row for each measure and system, then the same of each segment, with verdicts in English.
+
+    `group` has the letters of the groups of systems that are not shown to differ.
+    """
+    rows = []
+    for segment, part in [("", comparison), *comparison.segments.items()]:
+        for measure, systems in part.rows.items():
+            letters = group_letters(part.groups.get(measure, []))
+            rows += [
+                {"measure": measure, **_row(row, part), "group": letters.get(row.system), "segment": segment}
+                for row in systems
+            ]
+    return rows
+
+
+VIEW = View[Comparison](
+    "a comparison",
+    blocks=_blocks,
+    data=_data,
+    rows=_csv_rows,
+    papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
+)

@@ -1,0 +1,95 @@
+"""What all results have in common: data for programs, texts for people, files, and how a notebook shows them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LONGEST = 110
+"""Characters of the line that a result is in a debugger."""
+
+
+class Result:
+    """A result: what it holds is its own, how it is written is the business of its view.
+
+    A subclass is a dataclass with `repr=False`, and has a frame.  VIEW names the module below steelyard.report whose
+    `VIEW` says how it is written; that is imported when a result is first written, so that what computes loads nothing
+    of what shows.
+    """
+
+    VIEW: ClassVar[str]
+
+    if TYPE_CHECKING:
+
+        @property
+        def frame(self) -> pl.DataFrame:
+            """The rows of the result."""
+
+    def data(self, **options: Any) -> dict[str, Any]:
+        """Everything as plain data that JSON holds, in English and full precision; null where there is no number.
+
+        options   those of its kind, such as per_query of scores
+        """
+        data: dict[str, Any] = _writing().data_of(self, options)
+        return data
+
+    def text(
+        self, format: str = "table", *, lang: str | None = None, width: int | None = None, colour: bool = False,
+        **options: Any,
+    ) -> str:  # fmt: skip
+        """The result in a format: "table", "markdown", "json" and what else its kind has.
+
+        lang      "en" or "zh"; the locale's by default
+        width     columns of a terminal, None for as many as it takes;   colour   bold and dim, for a terminal
+        options   those of its kind, such as per_query of scores
+        Raises    InputError for a format that its kind does not have, with those that it has.
+        """
+        view = {"lang": lang, "width": width, "colour": colour}
+        text: str = _writing().text_of(self, format, options, **view)
+        return text
+
+    def write(
+        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
+    ) -> None:  # fmt: skip
+        """Write the result into a file, whole or not at all.
+
+        path     its suffix names the format: .html, .md, .tex, .csv, .json, or else plain text; .gz and .zst compress
+        Raises   as `text` does; OutputError.
+        """
+        _writing().write(self, path, format, options, lang=lang)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The result of a file that `write` made with a suffix .json.
+
+        Raises   InputError for what is no such file, and for a kind of which JSON does not hold everything.
+        """
+        result: Self = _writing().read(cls, path)
+        return result
+
+    def show(self, *, lang: str | None = None, **options: Any) -> None:
+        """Print the result at the width of the terminal."""
+        _writing().show(self, options, lang=lang)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        declared = getattr(self, "__dataclass_fields__", {}).values()
+        values = {field.name: getattr(self, field.name) for field in declared if field.repr}
+        facts = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, str | int | float)]
+        line = f"{type(self).__name__}({', '.join(facts)})"
+        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…)"
+
+    def _repr_html_(self) -> str:
+        html: str = _writing().html_of(self)
+        return html
+
+
+def _writing() -> Any:
+    """The module that writes results, which is above all that compute them."""
+    return import_module("steelyard.report.writing")
