@@ -35,8 +35,8 @@ from steelyard.bench.load.served import Served
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.demo import copy_data
 from steelyard.experiment.scores import Scores
-from steelyard.services.client import Patience, Service
-from steelyard.services.direct import DirectService
+from steelyard.services.http.client import Patience, Service
+from steelyard.services.http.direct import DirectService
 
 _BODY = b'{"results": [{"id": "d1"}]}'
 _RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(_BODY) + _BODY

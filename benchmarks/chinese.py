@@ -21,8 +21,8 @@ from itertools import product
 from pathlib import Path
 
 import steelyard as sy
-from steelyard.rag.embedding import LSA
-from steelyard.rag.searching import BM25, Dense
+from steelyard.rag.stages.embedding import LSA
+from steelyard.rag.stages.searching import BM25, Dense
 
 MEASURE = "ndcg@10"
 TOKENS = tuple(product(("words", "bigrams", "both"), ("none", "characters")))

@@ -26,7 +26,7 @@ import numpy as np
 
 import steelyard
 from steelyard import Document, Pipeline
-from steelyard.rag.searching import BM25, Dense
+from steelyard.rag.stages.searching import BM25, Dense
 from steelyard.text.chunks import Recursive, Sentences
 from steelyard.text.matching import match_texts
 from steelyard.text.spans import Spans, join

@@ -33,11 +33,11 @@ from steelyard.experiment.stored import open_scores
 from steelyard.judges.grading.registry import make_grader
 from steelyard.judges.registry import make_judge
 from steelyard.rag.config import Config
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.own.targets import callable_target
 from steelyard.rag.registry import make
-from steelyard.rag.run_writer import RunWriter
-from steelyard.rag.sweep_overwriting import overwriting
-from steelyard.rag.system import TargetSystem
-from steelyard.rag.targets import callable_target
+from steelyard.rag.runs.writer import RunWriter
+from steelyard.rag.sweeping import overwriting
 from steelyard.report.benching import BenchReport
 from tests.bench.test_bench import write_bench
 from tests.report.test_pooling import RUN, pool

@@ -87,8 +87,8 @@ if TYPE_CHECKING:
     from steelyard.judges.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.rag.labelling import label
-    from steelyard.rag.own_runs import run
-    from steelyard.rag.pipeline import Pipeline
+    from steelyard.rag.own.system import run
+    from steelyard.rag.pipeline.pipeline import Pipeline
     from steelyard.rag.registry import stage
     from steelyard.report.benching import BenchReport
     from steelyard.report.pooling import pool_review
@@ -126,8 +126,8 @@ _HOMES = {
     "citation_validity contains content_f1 exact_match faithfulness score_answer token_f1",
     "data.loading": "load",
     "rag.labelling": "label",
-    "rag.own_runs": "run",
-    "rag.pipeline": "Pipeline",
+    "rag.own.system": "run",
+    "rag.pipeline.pipeline": "Pipeline",
     "rag.registry": "stage",
     "report.benching": "BenchReport",
     "report.report": "Report",

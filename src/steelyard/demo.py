@@ -16,8 +16,8 @@ from steelyard.data.corpus import Passage
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, judge_run
-from steelyard.rag.generation import DONT_KNOW
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.stages.generation import DONT_KNOW
 from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.formats.scores import table
 from steelyard.report.report import Report

@@ -12,9 +12,9 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.load.served import Request, Served
-from steelyard.rag.reranking import Lexical
-from steelyard.rag.stages import Reranked
-from steelyard.services.spending import Usage
+from steelyard.rag.protocols import Reranked
+from steelyard.rag.stages.reranking import Lexical
+from steelyard.services.budget import Usage
 
 CANDIDATES = Candidates(
     "bm25", ["q1", "q2", "q3"], {"q1": "what is d", "q2": "who"},

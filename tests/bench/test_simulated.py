@@ -12,8 +12,8 @@ import pytest
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.config import BenchConfig
 from steelyard.demo_data.simulated import SimulatedReranker
-from steelyard.rag.making import make_stage
-from steelyard.rag.stages import Reranker
+from steelyard.rag.protocols import Reranker
+from steelyard.rag.registry import make_stage
 
 QUESTIONS = [
     {"qid": "q1", "query": "What weighs?", "evidence": [{"doc": "a", "quote": "weighs a Load", "gain": 1}]},

@@ -16,7 +16,7 @@ from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.latency import read_stream, streaming
 from steelyard.bench.run.load_tests import load_test
-from steelyard.rag.target_results import Odd
+from steelyard.rag.own.results import Odd
 from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
 from steelyard.report.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server

@@ -12,7 +12,7 @@ from steelyard.cli.diagnose import run
 from steelyard.data.manifests import write_json
 from steelyard.data.run_manifest import write_manifest
 from steelyard.demo import copy_data
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 
 
 @pytest.fixture(scope="module")

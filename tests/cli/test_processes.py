@@ -152,5 +152,12 @@ def test_weighing_rankings_imports_nothing_that_judges(tmp_path: Path) -> None:
     )
     modules = done.stdout.split("\n")
     assert "steelyard.experiment.weighing" in modules
-    heavy = ("steelyard.judges", "steelyard.models", "steelyard.rag", "steelyard.services.budget", "pydantic", "httpx2")
+    heavy = (
+        "steelyard.judges",
+        "steelyard.services.models",
+        "steelyard.rag",
+        "steelyard.services.budget",
+        "pydantic",
+        "httpx2",
+    )
     assert [name for name in modules if name.startswith(heavy)] == []

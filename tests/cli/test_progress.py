@@ -16,8 +16,8 @@ from steelyard.bench.run.live import LIVE, LiveBlock, LiveRequests
 from steelyard.cli.benching import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
-from steelyard.services.spending import SPENDING, Spending, Usage
-from steelyard.services.waits import WAITS, Wait
+from steelyard.services.announcements import WAITS, Wait
+from steelyard.services.budget import SPENDING, Spending, Usage
 
 
 class Terminal(io.StringIO):

@@ -161,7 +161,7 @@ def test_ctrl_c_before_the_first_question(folder: Path, monkeypatch: pytest.Monk
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("steelyard.rag.pipeline.cut_documents", interrupt)
+    monkeypatch.setattr("steelyard.rag.pipeline.pipeline.cut_documents", interrupt)
     done = steelyard("run", folder / "words.toml")
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr == b"steelyard: interrupted; what was answered is kept. The same command goes on from there\n"

@@ -18,8 +18,8 @@ from steelyard.data.run_lock import run_lock
 from steelyard.experiment.judging import judge, judge_run, plan_judging
 from steelyard.judges.verdict import Table
 from steelyard.judges.verdicts import FOLDER, Verdicts
-from steelyard.rag.generation import Extractive
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.stages.generation import Extractive
 from tests.judges.fakes import Within
 from tests.judges.own_judges import within
 from tests.rag.small import QUESTIONS, TEXTS, Common, Stops

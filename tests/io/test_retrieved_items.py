@@ -15,7 +15,7 @@ from langchain_core.load import dumpd
 import steelyard as sy
 from steelyard.io.json_files import retrieved_items
 from steelyard.io.retrieved_items import RESULT_KEYS, content_id, plain_items
-from steelyard.rag.targets import callable_target
+from steelyard.rag.own.targets import callable_target
 from tests.hypothesis_profiles import examples
 
 CASES = [

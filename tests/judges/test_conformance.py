@@ -15,8 +15,8 @@ from steelyard.judges.registry import judge_names, make_judge
 from steelyard.judges.verdict import Case, Judge, Verdict
 from tests.judges.llm_server import QUICK, judging
 from tests.judges.own_judges import within
-from tests.models.tiny import cross_encoder_folder
 from tests.rag.server import serving
+from tests.services.tiny import cross_encoder_folder
 
 LABELS = {"supported", "contradicted", "not_found", "not_judged"}
 SOURCE, SOURCE_ZH = "The hall opens at 9. It is not free on Sundays.", "大厅九点开门。周日不免费。"

@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.judges.contexts import ContextChunk, ContextLimits, contexts
-from steelyard.rag.running import run
+from steelyard.rag.runs.running import run
 
 LINES = [
     {"qid": "q1", "retrieved": [{"id": "b", "score": 1.0, "text": "bees"}, {"id": "a", "score": 2.0, "text": "ants"}],

@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.judges.embedding import EmbeddingJudge
 from steelyard.judges.registry import make_judge
 from steelyard.judges.verdict import Case, Verdict
-from steelyard.models import local
+from steelyard.services.models import local
 from tests.rag.server import Server, put, serving, status, vector
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")

@@ -13,8 +13,8 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.judges.embedding import EmbeddingJudge
 from steelyard.judges.nli import NLIJudge
 from steelyard.judges.verdict import Case
-from steelyard.models.entailment import EntailmentModel
-from tests.models.tiny import cross_encoder_folder, encoder_folder
+from steelyard.services.models.entailment import EntailmentModel
+from tests.services.tiny import cross_encoder_folder, encoder_folder
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")
 

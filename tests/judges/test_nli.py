@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.judges.nli import NLIJudge, nli_verdict
 from steelyard.judges.registry import make_judge
 from steelyard.judges.verdict import Case, Verdict
-from steelyard.models import local
+from steelyard.services.models import local
 
 SURE, UNSURE, NEITHER, AGAINST = [0.9, 0.0, 0.1], [0.3, 0.1, 0.6], [0.0, 0.1, 0.9], [0.1, 0.8, 0.1]
 

@@ -12,7 +12,7 @@ import pytest
 
 from steelyard.base.extras import install_line
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from tests.cli.command import complaint, printed
 from tests.rag import small
 

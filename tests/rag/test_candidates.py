@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.data.outputs import Outputs
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from tests.rag.small import QUESTIONS, TEXTS, Common, Shortest, Stops
 
 

@@ -9,7 +9,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.formats.chat import response_text
 from steelyard.report.words import read_words
 from tests.rag import small

@@ -10,9 +10,9 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.rag import registry
-from steelyard.rag.chunking import as_chunker
 from steelyard.rag.fingerprint import settings_of
-from steelyard.rag.stages import Chunker
+from steelyard.rag.protocols import Chunker
+from steelyard.rag.stages.chunking import as_chunker
 from steelyard.text.chunks import Recursive, Semantic, Sentences, Splitter, Whole, Windows
 
 TEXT = " We weigh goods. 我们称重。\n\nThe heavy ones stand left. 重的在左。 "

@@ -16,11 +16,11 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.data.run_folder import RunFolder
+from steelyard.rag.concurrency import results_of
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import run
-from steelyard.rag.system import TargetSystem
-from steelyard.rag.workers import results_of
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.runs.running import run
 from tests.rag.server import Server, serving, stall, status
 from tests.rag.small import TEXTS, Common, Letters, Nearest, Shortest, Stops
 

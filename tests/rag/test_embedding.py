@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 pytest.importorskip("sklearn", reason="LSA is learnt by scikit-learn")
 
 from steelyard.base.errors import InputError
-from steelyard.rag.embedding import LSA
 from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.protocols import Embedder, FittedEmbedder
 from steelyard.rag.registry import make
-from steelyard.rag.stages import Embedder, FittedEmbedder
+from steelyard.rag.stages.embedding import LSA
 from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 

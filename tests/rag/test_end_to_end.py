@@ -13,9 +13,9 @@ from steelyard.base.errors import StageError
 from steelyard.data.run_folder import RunFolder
 from steelyard.experiment.evaluation import evaluate
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import run
-from steelyard.rag.system import TargetSystem
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.runs.running import run
 from tests.cli.command import printed, steelyard
 from tests.rag import small
 from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, overlap, put, stall, status, vector

@@ -18,14 +18,16 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.data.corpus import Passage
-from steelyard.models.endpoints import in_order
-from steelyard.rag import stages
-from steelyard.rag.endpoints import HTTPReranker, OpenAIEmbedder, OpenAIGenerator
+from steelyard.rag import protocols as stages
 from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
+from steelyard.rag.stages.embedding import OpenAIEmbedder
+from steelyard.rag.stages.generation import OpenAIGenerator
+from steelyard.rag.stages.http_reranking import HTTPReranker
 from steelyard.services.addresses import checked_url, is_loopback, shown
-from steelyard.services.client import Patience, Service, _retry_after_s
-from steelyard.services.spending import Usage
+from steelyard.services.budget import Usage
+from steelyard.services.http.client import Patience, Service, _retry_after_s
+from steelyard.services.models.endpoints import in_order
 from tests.hypothesis_profiles import examples
 from tests.rag.server import (
     CUT,

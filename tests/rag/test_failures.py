@@ -15,7 +15,7 @@ from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.data.run_folder import RunFolder
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.experiment.evaluation import weigh
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.formats.run import run_lines
 from steelyard.report.formats.scores import table
 from steelyard.report.words import read_words

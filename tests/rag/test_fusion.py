@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.rag.fusion import RRF, Weighted
+from steelyard.rag.protocols import Fuser, Ranking
 from steelyard.rag.registry import make
-from steelyard.rag.stages import Fuser, Ranking
+from steelyard.rag.stages.fusion import RRF, Weighted
 from tests.hypothesis_profiles import examples
 
 quick = examples(150)

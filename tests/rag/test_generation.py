@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.rag import registry
 from steelyard.rag.fingerprint import settings_of
-from steelyard.rag.generation import (
+from steelyard.rag.stages.generation import (
     DONT_KNOW,
     Extractive,
     build_prompt,

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import describe, settings_of
-from steelyard.rag.llm_reranking import ListwiseReply, LLMReranker, read_grade, read_ranking, template, windows
+from steelyard.rag.protocols import EstimatingReranker, MeteredReranker
 from steelyard.rag.registry import make
-from steelyard.rag.stages import EstimatingReranker, MeteredReranker
-from steelyard.services.spending import Usage
+from steelyard.rag.stages.llm_reranking import ListwiseReply, LLMReranker, read_grade, read_ranking, template, windows
+from steelyard.services.budget import Usage
 from tests.hypothesis_profiles import examples
 from tests.judges.llm_server import block, items, says
 from tests.rag.ranking_model import PATH

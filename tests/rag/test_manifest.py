@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from steelyard.rag.config import Config
-from steelyard.rag.manifest import LIBRARIES, latency_summary
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import run
-from steelyard.rag.system import TargetSystem
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.runs.running import run
+from steelyard.rag.runs.writer import LIBRARIES, latency_summary
 from tests.rag.server import Server
 from tests.rag.small import QUESTIONS, TEXTS, Common, Stops
 

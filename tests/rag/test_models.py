@@ -12,12 +12,13 @@ import pytest
 
 from steelyard.base.errors import InputError, MissingExtraError, StageError
 from steelyard.base.instances import Instances
-from steelyard.models import local
 from steelyard.rag.fingerprint import settings_of
-from steelyard.rag.models import CrossEncoderReranker, SentenceTransformerEmbedder
+from steelyard.rag.protocols import Embedder, FittedEmbedder, Reranker, TokenCounter
 from steelyard.rag.registry import make
-from steelyard.rag.stages import Embedder, FittedEmbedder, Reranker, TokenCounter
-from tests.models.tiny import cross_encoder_folder
+from steelyard.rag.stages.embedding import SentenceTransformerEmbedder
+from steelyard.rag.stages.reranking import CrossEncoderReranker
+from steelyard.services.models import local
+from tests.services.tiny import cross_encoder_folder
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")
 

@@ -12,8 +12,8 @@ import pytest
 import steelyard as sy
 from steelyard.base.own_code import import_object
 from steelyard.rag.config import Config
+from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.registry import ROLES, Role
-from steelyard.rag.system import TargetSystem
 
 _STAGES = """
 import os

@@ -14,10 +14,8 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.limits import at_least
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe
-from steelyard.rag.making import make_stage
-from steelyard.rag.own_reranking import FunctionReranker, takes_texts
-from steelyard.rag.registry import make
-from steelyard.rag.stages import Reranker
+from steelyard.rag.protocols import Reranker
+from steelyard.rag.registry import FunctionReranker, make, make_stage, takes_texts
 
 _MODULE = """
 def longest(query, texts):

@@ -16,7 +16,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 import steelyard as sy
 from steelyard.rag.config import Config
-from steelyard.rag.targets import callable_target
+from steelyard.rag.own.targets import callable_target
 from steelyard.rag.weighed_run import run_and_weigh
 
 BEES = Document("bees dance", id="c1", metadata={"source": "bees.md", "start_index": 0})
@@ -214,7 +214,7 @@ def test_a_retriever_of_a_configuration(tmp_path: Path) -> None:
 
 def test_the_fingerprint_has_the_module_that_makes_the_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its class may be of a library, so that the module that sets it up is what changes."""
-    from steelyard.rag.system import TargetSystem
+    from steelyard.rag.own.system import TargetSystem
 
     monkeypatch.syspath_prepend(tmp_path)
     prints = []

@@ -15,7 +15,7 @@ from steelyard.base.notes import Note
 from steelyard.base.settings import SettingError
 from steelyard.data.corpus import Document
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.services.cache import Cache
 from tests.hypothesis_profiles import examples
 from tests.rag import small
@@ -84,7 +84,7 @@ def test_what_the_reranker_holds_equal_keeps_its_order() -> None:
 
 
 def test_several_indexes_are_fused_and_timed_by_name() -> None:
-    pytest.importorskip("steelyard.rag.fusion")
+    pytest.importorskip("steelyard.rag.stages.fusion")
     pipeline = made(index=[Common(), Nearest(), Nearest()], embed=Letters(), rerank=Shortest())
     assert pipeline.name == "common-nearest-nearest-shortest"
     latency_ms = pipeline.ask("the whale").latency_ms

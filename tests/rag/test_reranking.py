@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.protocols import Reranker
 from steelyard.rag.registry import make
-from steelyard.rag.reranking import Lexical, checked_scores
-from steelyard.rag.stages import Reranker
+from steelyard.rag.stages.reranking import Lexical, checked_scores
 from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 

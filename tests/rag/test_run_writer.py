@@ -17,11 +17,11 @@ from steelyard.base.errors import InputError, OutputError, StageError
 from steelyard.data import outputs
 from steelyard.data.run_folder import RunFolder, find_run_folder, read_run_folder
 from steelyard.data.run_lock import run_lock
-from steelyard.rag import run_writer
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.run_changes import _changed_settings
-from steelyard.rag.run_writer import RunInterrupted, RunWriter
-from steelyard.rag.running import run
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.runs import writer as run_writer
+from steelyard.rag.runs.changes import _changed_settings
+from steelyard.rag.runs.running import run
+from steelyard.rag.runs.writer import RunInterrupted, RunWriter
 from tests.rag.small import TEXTS, Common, Shortest, Stops
 
 

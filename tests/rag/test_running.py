@@ -11,9 +11,9 @@ from steelyard.base.notes import Note
 from steelyard.data.run_folder import read_run_folder
 from steelyard.data.run_lock import LOCK, Holder, run_lock
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import run
-from steelyard.rag.system import TargetSystem
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.runs.running import run
 from tests.rag import small
 from tests.rag.small import QUESTIONS, TEXTS, Common, Letters, Nearest, Shortest, Stops
 

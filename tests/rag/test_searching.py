@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from steelyard.base.arrays import Vectors
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.fingerprint import settings_of
+from steelyard.rag.protocols import Index, Ranking
 from steelyard.rag.registry import make
-from steelyard.rag.searching import BM25, Dense, best
-from steelyard.rag.stages import Index, Ranking
+from steelyard.rag.stages.searching import BM25, Dense, best
 from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 
@@ -328,7 +328,7 @@ def test_faiss_and_numpy_agree_on_long_vectors() -> None:
 
 
 def test_auto_takes_faiss_where_it_is_and_numpy_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    import steelyard.rag.searching as module
+    import steelyard.rag.stages.searching as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert dense(np.eye(2, dtype=np.float32), "auto")._flat is None

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.rag.stage_cache import StageCache
+from steelyard.rag.pipeline.preparing import StageCache
 from steelyard.services.cache import Cache, text_key
 
 KEYS = [text_key(text) for text in ("a", "", "茶", "\ud800")]

@@ -16,9 +16,7 @@ from steelyard.data.run_lock import run_lock
 from steelyard.experiment.evaluation import evaluate
 from steelyard.measures.registry import Definition
 from steelyard.rag.config import Config
-from steelyard.rag.grid import grid, setting_text
-from steelyard.rag.sweep_overwriting import OVERWRITING
-from steelyard.rag.sweeping import MEASURES, SweepNote, Swept, sweep
+from steelyard.rag.sweeping import MEASURES, OVERWRITING, SweepNote, Swept, grid, setting_text, sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.stats.leads import Lead, lead_over_average, lead_over_next
 from tests.rag import small

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError, StageError
 from steelyard.data.corpus import Passage
 from steelyard.data.responses import Response
-from steelyard.rag.targets import callable_target, http_target
+from steelyard.rag.own.targets import callable_target, http_target
 from tests.hypothesis_profiles import examples
 from tests.rag.server import DOCUMENTS, MALFORMED, Fault, Server, put, stall, status
 

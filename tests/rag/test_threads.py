@@ -10,8 +10,8 @@ import pytest
 
 from steelyard.base.errors import StageError
 from steelyard.data.responses import Response
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.reranking import Lexical
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.stages.reranking import Lexical
 from tests.rag.small import TEXTS, Common, Letters, Nearest, Stops
 
 N_THREADS = 8
@@ -98,7 +98,7 @@ def test_sessions_do_not_see_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("remembered", [0, 1, 50_000])
 def test_a_memory_that_another_thread_clears_changes_nothing(remembered: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.rag.reranking._REMEMBERED", remembered)
+    monkeypatch.setattr("steelyard.rag.stages.reranking._REMEMBERED", remembered)
     shared, texts = Lexical(stem="none"), list(TEXTS.values())
     expected = Lexical(stem="none").scores("the whale", texts)
     with ThreadPoolExecutor(N_THREADS) as pool:

@@ -16,7 +16,7 @@ from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.run_folder import read_run_folder
 from steelyard.rag.config import Config
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text

@@ -78,7 +78,7 @@ def test_the_whole_way_from_sample_to_settled_conflicts(tmp_path: Path) -> None:
 
 
 def test_runs_keep_their_own_review(tmp_path: Path) -> None:
-    from steelyard.rag.generation import Extractive
+    from steelyard.rag.stages.generation import Extractive
 
     runs = [
         sy.Pipeline(TEXTS, chunk=Stops(), index=Common(), generate=Extractive(), k=k, name=f"k{k}").run(

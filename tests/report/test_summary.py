@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.data.truth import Truth
 from steelyard.experiment.evaluation import weigh
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.report import Report
 from steelyard.report.views.diagnosis import worst_stage
 from steelyard.report.views.headline import headline

@@ -3,8 +3,7 @@
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.services.budget import Account, Budget, Price, estimate_tokens
-from steelyard.services.spending import Usage
+from steelyard.services.budget import Account, Budget, Price, Usage, estimate_tokens
 
 
 @pytest.mark.parametrize("text", ["2.00usd", "0.5 USD", "500000tokens", "1234567tokens", "0tokens", "0.000001usd"])

@@ -13,7 +13,7 @@ from tests.rag.server import Server, serving, stall, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.services.client import Patience, Service
+from steelyard.services.http.client import Patience, Service
 
 QUICK = Patience(timeout_s=5.0, attempts=3, wait_initial_s=0.001, wait_max_s=0.02)
 BODY = {"query": "what weighs", "documents": ["a balance weighs", "bees dance"], "top_n": 2}

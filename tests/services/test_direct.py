@@ -9,8 +9,8 @@ from time import perf_counter, sleep
 
 import pytest
 
-from steelyard.services.client import Patience, Service, ServiceError
-from steelyard.services.direct import DirectService
+from steelyard.services.http.client import Patience, Service, ServiceError
+from steelyard.services.http.direct import DirectService
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.services.raw_server import answering, http
 

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.services.client import Patience, Service, ServiceError
-from steelyard.services.connection import trusted_certificates
-from steelyard.services.direct import DirectService
-from steelyard.services.failures import proxy_of
+from steelyard.services.http.client import Patience, Service, ServiceError, trusted_certificates
+from steelyard.services.http.direct import DirectService
+from steelyard.services.http.replies import proxy_of
 from tests.services.raw_server import CERTIFICATES, answering, http
 
 PATIENCE = Patience(timeout_s=5.0, attempts=3, wait_initial_s=0.001)

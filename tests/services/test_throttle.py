@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from steelyard.services.throttle import Throttle
+from steelyard.services.http.throttle import Throttle
 from tests.rag.server import Server, serving, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.services.client import Patience, Service
-from steelyard.services.waits import WAITS, Wait
+from steelyard.services.announcements import WAITS, Wait
+from steelyard.services.http.client import Patience, Service
 
 N = 8
 BODY = {"query": "what weighs", "documents": ["a balance weighs"], "top_n": 1}

@@ -24,7 +24,7 @@ from steelyard.io.json_files import json_lines, query_id_of
 from steelyard.io.objects import text_id
 from steelyard.io.source import Source
 from steelyard.rag.config import Config
-from steelyard.rag.running import run
+from steelyard.rag.runs.running import run
 from steelyard.rag.weighed_run import read_system
 
 _NAMED = 5
@@ -257,7 +257,7 @@ def search_candidates(config: BenchConfig, *, overwrite: bool = False, progress:
     overwrite   replace a run of another configuration.  One that is finished is not run again in any case, and one that
                 was interrupted goes on
     progress    called as progress(stage, done, total)
-    Raises      InputError, StageError and OutputError as `steelyard.rag.running.run` does.
+    Raises      InputError, StageError and OutputError as `steelyard.rag.runs.running.run` does.
     """
     search = first_search(config)
     if search is None:

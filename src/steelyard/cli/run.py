@@ -9,7 +9,7 @@ from steelyard.base.choices import Unit
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import screen_view, show
 from steelyard.rag.config import Config
-from steelyard.rag.run_writer import RunInterrupted
+from steelyard.rag.runs.writer import RunInterrupted
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words

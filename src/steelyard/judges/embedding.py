@@ -16,10 +16,9 @@ from steelyard.judges.batches import Batches, case_blocks, whole_characters
 from steelyard.judges.reasons import empty_verdict, quotation
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
-from steelyard.models.embeddings import OpenAIEmbeddings
-from steelyard.models.encoder import Encoder
-from steelyard.models.local import check_model, identity_of, library_versions, name_of
 from steelyard.services.addresses import shown
+from steelyard.services.models.embeddings import Encoder, OpenAIEmbeddings
+from steelyard.services.models.local import check_model, identity_of, library_versions, name_of
 from steelyard.text.sentences import sentence_spans
 
 _VERSION = 1
@@ -33,7 +32,8 @@ class EmbeddingJudge:
 
     It says supported or not_found, and never contradicted: a sentence and its negation have nearly the same vector.
 
-    model        a folder or a name on the hub (`steelyard.models.local.ModelName`), or the server's name for it
+    model        a folder or a name on the hub (`steelyard.services.models.local.ModelName`), or the server's name
+                 for it
     base_url     of an OpenAI-compatible server, before /embeddings; None for a model on this machine
     api_key_env  the environment variable that holds the server's key
     threshold    the cosine from which on a unit is supported; it depends on the model, and 0.7 is not calibrated

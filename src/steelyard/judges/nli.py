@@ -17,8 +17,8 @@ from steelyard.judges.reasons import empty_verdict, quotation
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.judges.windows import cut_texts
-from steelyard.models.entailment import EntailmentModel
-from steelyard.models.local import ModelName, check_model, identity_of, library_versions, name_of
+from steelyard.services.models.entailment import EntailmentModel
+from steelyard.services.models.local import ModelName, check_model, identity_of, library_versions, name_of
 
 _VERSION = 1
 Pair = tuple[str, str]
@@ -35,7 +35,7 @@ class NLIJudge:
     where contradiction is the likeliest label of some window, and likelier there than entailment is in any; else
     not_found.  A unit of more than half the tokens that the model reads is not judged.
 
-    model        a folder or a name on the hub (`steelyard.models.local.ModelName`) of a cross-encoder of
+    model        a folder or a name on the hub (`steelyard.services.models.local.ModelName`) of a cross-encoder of
                  sentence-transformers with labels of entailment, neutral and contradiction, or of entailment and not
     threshold    the probability of entailment from which on a unit is supported; 0.5 is not calibrated
     max_length   tokens of a pair; None is the model's own

@@ -17,9 +17,9 @@ from steelyard.experiment.evaluation import evaluate
 from steelyard.measures import make
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage
-from steelyard.rag.making import make_located
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.stages import Embedder
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.protocols import Embedder
+from steelyard.rag.registry import make_located
 from steelyard.text.folding import fold
 
 MEASURES = {"Hit": "hit_rate", "Precision": "precision", "Recall": "recall", "F1": "f1"}

@@ -44,10 +44,11 @@ def describe(stage: object) -> Description:
     object is neither ours nor a dataclass, nor has that method, all its attributes are taken for settings.
     """
     kind = type(stage)
-    name = f"{kind.__module__}:{kind.__qualname__}"
     identity = stage.identity() if callable(getattr(stage, "identity", None)) else None  # type: ignore[attr-defined]
     if kind.__module__.partition(".")[0] == "steelyard":
-        return Description(digest(name, settings_of(stage), identity), complete=True)
+        # Without the module, so that a file that moves leaves runs and caches as they are.
+        return Description(digest(f"steelyard:{kind.__qualname__}", settings_of(stage), identity), complete=True)
+    name = f"{kind.__module__}:{kind.__qualname__}"
     if is_dataclass(stage):
         settings = {field.name: getattr(stage, field.name) for field in fields(stage) if field.init}
         settings = {key: value for key, value in settings.items() if not key.startswith("_")}

@@ -17,6 +17,8 @@ from steelyard.base.limits import at_least
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import check_arguments
+from steelyard.data.chunk_table import Corpus
+from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.experiment.graded_before import graded_before, with_new
 from steelyard.experiment.lending import lent_by, model_files
@@ -27,7 +29,8 @@ from steelyard.judges.grading.grader import Grader, Grading, Pair
 from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradedPair, Grades, Key
 from steelyard.judges.grading.registry import grader_class, make_grader
 from steelyard.judges.grading.scale import Scale, scale_of
-from steelyard.rag.word_pool import word_pool
+from steelyard.rag.stages.searching import BM25
+from steelyard.text.recursive import Recursive
 
 _BLOCK = 256
 """Pairs that are graded at once, unless a judge wants all."""
@@ -252,3 +255,38 @@ def _agreement(work: _Work, grades: Mapping[Key, Grading]) -> GradeAgreement:
     shared = [(gain, by_judge) for key, gain in work.by_people.items()
               if key in grades and (by_judge := grades[key].gain) is not None]  # fmt: skip
     return agreement([gain for gain, _ in shared], [by_judge for _, by_judge in shared], work.scale)
+
+
+def word_pool(
+    queries: Mapping[str, str], corpus: Corpus, depth: int, unit: Unit, of_runs: Mapping[str, str | None] | None = None
+) -> Pool:
+    """The chunks or documents that are nearest to each question by words; all where they are no more than that.
+
+    of_runs   texts of what runs retrieved, by id, as far as they have them: documents that runs name are not cut
+    """
+    table = _texts_of(corpus, unit, of_runs or {})
+    doc_ids, texts = list(table), list(table.values())
+    if len(texts) <= depth:
+        return Pool(dict.fromkeys(queries, doc_ids), table)
+    index = BM25()
+    index.build(texts, None)
+    hits = {query_id: index.search(query, None, depth)[0] for query_id, query in queries.items()}
+    return Pool({query_id: [doc_ids[place] for place in places.tolist()] for query_id, places in hits.items()}, table)
+
+
+def _texts_of(corpus: Corpus, unit: Unit, of_runs: Mapping[str, str | None]) -> dict[str, str]:
+    """The texts to search, by id: of documents, or of chunks, those of the corpus where it has any."""
+    documents = corpus.documents or ()
+    whole = {document.doc_id: document.text for document in documents if document.text.strip()}
+    shared = {
+        doc_id: text or whole[doc_id]
+        for doc_id, text in of_runs.items()
+        if doc_id in whole and (text or "") in whole[doc_id]
+    }
+    if whole and (unit == "document" or shared):
+        return whole | shared  # A document may have its title before the text that a run has.
+    if corpus.chunks is not None:
+        pairs = zip(corpus.chunks.ids, corpus.chunks.texts, strict=True)
+        return {id: text for id, text in pairs if text is not None}
+    chunks = Chunks.of(documents, Recursive().spans)
+    return dict(zip(chunks.ids, chunks.texts, strict=True))

@@ -1,18 +1,88 @@
-"""Which stages there are: names to makers, and `module:object` for a stage of the user's own."""
+"""Which stages there are: names to makers, `module:object` and functions for stages of the user's own."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from steelyard.base.errors import InputError
 from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
-from steelyard.base.settings import make_with
-from steelyard.rag.own_reranking import FunctionReranker, takes_texts
-from steelyard.rag.stages import Chunker, Embedder, Fuser, Generator, Index, Reranker
+from steelyard.base.settings import Origin, SettingError, check_settings, make_with
+from steelyard.base.toml_lines import Key
+from steelyard.rag.config import Config
+from steelyard.rag.config_values import Stage
+from steelyard.rag.fingerprint import digest, module_source, settings_of
+from steelyard.rag.protocols import Chunker, Embedder, Fuser, Generator, Index, Reranker
+
+_TAKEN = ("query", "texts")
+
+
+@dataclass(frozen=True)
+class FunctionReranker:
+    """Scores by a function.
+
+    path       of the function, as module:object
+    settings   that it takes by name, beside the question and the texts
+    """
+
+    path: str
+    function: Callable[..., Sequence[float]] = field(repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], settings: Mapping[str, Any]) -> FunctionReranker:
+        """A function with its settings.
+
+        Raises   SettingError for a setting that it does not take, lacks, or that does not fit its annotation.
+        """
+        path = f"{function.__module__}:{function.__qualname__}"
+        try:
+            if taken := [name for name in _TAKEN if name in settings]:
+                raise SettingError(f"{taken[0]} is what it is asked, and no setting; leave it out", taken[0])
+            check_settings(function, {"query": "", "texts": [], **settings})
+        except SettingError as error:
+            raise error.inside(owner=f"rerank {path}") from None
+        return cls(path, function, dict(settings))
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """What the function gives; raises what it raises."""
+        return self.function(query, texts, **self.settings)
+
+    def identity(self) -> str:
+        """The digest of its code, and of the source around it where there is one."""
+        code = getattr(self.function, "__code__", None)
+        constants = None if code is None else (code.co_code.hex(), repr([c for c in code.co_consts if _is_plain(c)]))
+        return digest(self.path, constants, module_source(self.function))
+
+
+def as_reranker(stage: Any) -> Any:
+    """A function of question and texts as a reranker; anything else as it is.
+
+    >>> as_reranker(lambda query, texts: [len(text) for text in texts]).scores("", ["a", "bee"])
+    [1, 3]
+    """
+    is_function = takes_texts(stage) and not isinstance(stage, type | Reranker)
+    return FunctionReranker.of(stage, {}) if is_function else stage
+
+
+def takes_texts(function: Any) -> bool:
+    """Whether this is a function whose first parameters are `query` and `texts`."""
+    if not inspect.isroutine(function):
+        return False
+    try:
+        return tuple(inspect.signature(function).parameters)[:2] == _TAKEN
+    except (TypeError, ValueError):  # Some functions written in C have no signature.
+        return False
+
+
+def _is_plain(constant: object) -> bool:
+    """Not code, whose text has an address in it."""
+    return not inspect.iscode(constant)
+
 
 T = TypeVar("T", bound=Callable[..., Any])
 Role = Literal["chunk", "embed", "index", "fuse", "rerank", "generate"]
@@ -22,10 +92,12 @@ PROTOCOLS: Mapping[Role, type] = {
 }  # fmt: skip
 """What a stage must be."""
 _MODULES = (
-    "chunking", "embedding", "endpoints", "fusion", "generation", "llm_reranking", "models", "reranking", "searching",
+    "chunking", "embedding", "fusion", "generation", "http_reranking", "llm_reranking", "reranking", "searching",
 )  # fmt: skip
 _stages: dict[Role, Registry[Callable[..., Any]]] = {
-    role: Registry(f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.{name}" for name in _MODULES])
+    role: Registry(
+        f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.stages.{name}" for name in _MODULES]
+    )
     for role in ROLES
 }
 
@@ -89,7 +161,8 @@ def _check_fit(role: Role, kind: str, maker: Any) -> None:
         lacks = " and ".join(f"no {name}" for names in absent for name in names)
         name = stage.__name__ if isinstance(stage, type) else type(stage).__name__
         raise InputError(
-            f"{role} {kind}: {name} is no {role} stage, it has {lacks}; see steelyard.rag.stages for what one must have"
+            f"{role} {kind}: {name} is no {role} stage, it has {lacks}; see steelyard.rag.protocols for what one must "
+            "have"
         )
 
 
@@ -104,3 +177,62 @@ def _methods(role: Role) -> list[list[str]]:
     """The methods that a stage of a role must have; a chunker may also be a text splitter of another library."""
     names = [name for name, member in vars(PROTOCOLS[role]).items() if name[0] != "_" and callable(member)]
     return [names, ["split_text"]] if role == "chunk" else [names]
+
+
+def make_stage(role: Role, stage: Any, folder: Path | None = None) -> Any:
+    """An object from a Stage; None and an object stay as they are, but for a function that reranks.
+
+    folder   of the configuration, for code of the user's own; None is the working folder
+    Raises   InputError for a kind or a setting that there is none of, a value that does not fit, and an object that
+             lacks what a stage must have.
+    """
+    ready = make(role, stage.kind, stage.settings, folder=folder) if isinstance(stage, Stage) else stage
+    if role == "rerank":
+        ready = as_reranker(ready)
+    # A chunker may also be a text splitter of another library; `as_chunker` sees to it.
+    if ready is not None and role != "chunk" and not isinstance(ready, PROTOCOLS[role]):
+        raise InputError(f"{role}: {kind_of(stage)} gives {type(ready).__name__}, which {_lacks(ready, role)}")
+    return ready
+
+
+def make_located(config: Config, role: Role, stage: Stage | None) -> Any:
+    """A stage of a configuration.
+
+    Raises   InputError with the file and line of what is wrong with it.
+    """
+    with Origin(config.where, config.text).locating(*_keys(config, role, stage)):
+        return make_stage(role, stage, config.base)
+
+
+def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
+    """Where a stage is in the configuration: an index may be one of a list."""
+    if role != "index" or not isinstance(config.values.get(role), list):
+        return (role,)
+    return (role, next(i for i, index in enumerate(config.index) if index is stage))
+
+
+def _lacks(stage: object, role: Role) -> str:
+    wanted = [name for name in dir(PROTOCOLS[role]) if not name.startswith("_")]
+    wanted += [name for name in getattr(PROTOCOLS[role], "__annotations__", ()) if name not in wanted]
+    absent = [name for name in wanted if not hasattr(stage, name)]
+    return f"has no {' and no '.join(absent)}; see steelyard.rag.protocols for what one must have"
+
+
+def kind_of(stage: Any) -> str:
+    """The name of a stage: its kind, or the class of an object."""
+    return stage.kind if isinstance(stage, Stage) else type(stage).__name__.lower()
+
+
+def table_of(stage: object) -> dict[str, Any]:
+    """A stage as a table of a configuration."""
+    return {"kind": f"{type(stage).__module__}:{type(stage).__qualname__}", **settings_of(stage)}
+
+
+def search_names(kinds: Sequence[str]) -> list[str]:
+    """Names of the times of the indexes: search for one, search.NAME for several, with a number if repeated."""
+    if len(kinds) == 1:
+        return ["search"]
+    return [
+        f"search.{kind}" + (f".{kinds[: i + 1].count(kind)}" if kinds[:i].count(kind) else "")
+        for i, kind in enumerate(kinds)
+    ]

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
-from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import question_clusters
+from steelyard.data.corpus import Passage
 from steelyard.data.questions import Questions
 from steelyard.data.run_folder import RunFolder
+from steelyard.data.run_manifest import read_manifest
 from steelyard.experiment.opening import open_inputs
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.units import check_document_measures, check_gold
 from steelyard.experiment.weighing import Weighing
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
-from steelyard.rag.first_questions import refuse_silent_endpoints
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.running import run
-from steelyard.rag.system import System, TargetSystem
+from steelyard.rag.fingerprint import describe
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.protocols import Embedder, Generator, Reranker, System
+from steelyard.rag.runs.running import run
+from steelyard.services.http.client import ServiceError
+from steelyard.services.models.chat import ChatModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +51,7 @@ def run_and_weigh(
 
     measures    those of the configuration by default, else those of `evaluate`
     cluster     which questions count as one, as of `evaluate`; as the configuration has it by default
-    overwrite   replace a run; see `steelyard.rag.running.run`
+    overwrite   replace a run; see `steelyard.rag.runs.running.run`
 
     Before anything is asked, measures are parsed, clusters are formed and quotes are looked up in their documents.
     Raises      InputError, MeasureError; StageError where the system fails from the start; OutputError
@@ -114,3 +119,46 @@ def read_system(config: Config) -> System:
     Raises   InputError with the file and line of what is wrong.
     """
     return TargetSystem.read(config) if config.target else Pipeline.read(config)
+
+
+_MAY_PASS = {408, 409, 413, 425, 429}
+
+
+def refuse_silent_endpoints(configs: Sequence[Config], questions: Questions, *, overwrite: bool) -> None:
+    """Ask each endpoint once that runs of some pipelines will ask, with texts that are at hand.
+
+    overwrite   whether finished runs are run again, too
+    Raises      StageError naming all that fail for good, as with a wrong address, key, model or shape; what a server
+                may answer another time, or a model another text, is left to the run.
+    """
+    asked, errors = set[str](), list[str]()
+    query = next((question.query for question in questions if question.query and question.query.strip()), "")
+    due = [config for config in configs if overwrite or not (read_manifest(config.folder) or {}).get("finished")]
+    for config in due if query else ():
+        for stage in Pipeline.read(config).endpoints.values():
+            if (key := describe(stage).digest) in asked:
+                continue
+            asked.add(key)
+            try:
+                if isinstance(stage, Embedder):
+                    stage.query(query)
+                elif isinstance(stage, Reranker):
+                    stage.scores(query, [query, f"{query} {query}"])
+                elif isinstance(stage, Generator):
+                    stage.answer(query, [Passage("d#1", "d", text=query)])
+            except ServiceError as error:
+                if _is_final(error, is_chat=isinstance(stage, ChatModel)):
+                    errors.append(f"{config.name}: {error}" if len(configs) > 1 else str(error))
+            except StageError:
+                continue
+    if len(errors) > 1:
+        listed = "; ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+        raise StageError(f"{len(errors)} of {len(asked)} endpoints do not answer, and nothing was run: {listed}")
+    if errors:
+        raise StageError(errors[0])
+
+
+def _is_final(error: ServiceError, *, is_chat: bool) -> bool:
+    if isinstance(error.reason, int):
+        return 300 <= error.reason < 500 and error.reason not in _MAY_PASS
+    return error.reason == "no answer" or (error.reason is None and not is_chat)

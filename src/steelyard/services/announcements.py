@@ -1,10 +1,11 @@
-"""What services tell whoever shows it: services have no terminal, and a terminal knows no service."""
+"""News of services for the programs that show it: services have no terminal, and a terminal knows no service."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -34,3 +35,50 @@ class Announcements(Generic[T]):
         """Tell all listeners."""
         for listener in tuple(self._listeners):
             listener(news)
+
+
+Reason = int | Literal["timeout", "no answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A wait before a request is sent again.
+
+    host     of the service;   seconds  until then
+    reason   the HTTP status that was answered, "timeout", or "no answer"
+    """
+
+    host: str
+    seconds: float
+    reason: Reason
+
+
+WAITS = Announcements[Wait]()
+"""Every wait of this process.
+
+>>> with WAITS.listening(print):
+...     WAITS.announce(Wait("api.example.com", 12.0, 429))
+Wait(host='api.example.com', seconds=12.0, reason=429)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request that was sent once.
+
+    number    of the attempt, from 1
+    began     seconds since the epoch;   ms   until the answer, or until none was waited for any longer
+    outcome   the HTTP status, "timeout", or "no answer"
+    """
+
+    number: int
+    began: float
+    ms: float
+    outcome: Reason
+
+
+Listener = Callable[[Attempt], None]
+
+
+def ignore(attempt: Attempt) -> None:
+    """Listen to nothing."""

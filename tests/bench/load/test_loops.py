@@ -17,8 +17,8 @@ from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.bench.load import open_loop
 from steelyard.bench.load.loops import allow_open_files, occupy
 from steelyard.bench.load.served import Ask, Served
-from steelyard.services.client import ServiceError
-from steelyard.services.spending import Usage
+from steelyard.services.budget import Usage
+from steelyard.services.http.client import ServiceError
 
 QUERIES = {"q1": "what weighs?", "q2": "what swims?"}
 

@@ -15,8 +15,8 @@ from steelyard.bench.arrivals import Schedule, arrival_times
 from steelyard.bench.frames import CENSORED_MS
 from steelyard.bench.load.loops import occupy, offer
 from steelyard.bench.load.served import Served
-from steelyard.services.client import Patience, Service
-from steelyard.services.direct import DirectService
+from steelyard.services.http.client import Patience, Service
+from steelyard.services.http.direct import DirectService
 from tests.bench.load.sleepy import SleepySchedule, SleepySettings, sleepy_server
 
 

@@ -15,11 +15,10 @@ from steelyard.base.errors import StageError
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.frames import Counted
 from steelyard.bench.load.served import Ask, Request, Served, given_up, requests_frame, send
-from steelyard.rag.reranking import check_scores
-from steelyard.rag.stages import EstimatingReranker, MeteredReranker, Reranked, Reranker, TokenCounter
-from steelyard.services.budget import estimate_tokens
+from steelyard.rag.protocols import EstimatingReranker, MeteredReranker, Reranked, Reranker, TokenCounter
+from steelyard.rag.stages.reranking import check_scores
+from steelyard.services.budget import Usage, estimate_tokens
 from steelyard.services.loops import SIGNAL_S, cancel_requests
-from steelyard.services.spending import Usage
 
 
 class RerankerCalls:

@@ -34,9 +34,9 @@ from steelyard.bench.frames import (
     TTFT_MS,
 )
 from steelyard.bench.load.served import Streamed
-from steelyard.rag.endpoints import tokens_of
-from steelyard.rag.target_results import Odd
-from steelyard.services.spending import Usage
+from steelyard.rag.own.results import Odd
+from steelyard.rag.stages.http_reranking import tokens_of
+from steelyard.services.budget import Usage
 from steelyard.stats.lines import fit_line
 from steelyard.stats.percentiles import PercentileInterval, percentile_intervals
 

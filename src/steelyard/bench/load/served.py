@@ -11,8 +11,8 @@ import polars as pl
 
 from steelyard.base.errors import StageError, exception_line
 from steelyard.bench.frames import REQUESTS, Loop, Outcome
-from steelyard.services.client import ServiceError
-from steelyard.services.spending import Usage
+from steelyard.services.budget import Usage
+from steelyard.services.http.client import ServiceError
 
 
 class Streamed(NamedTuple):

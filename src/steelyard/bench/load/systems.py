@@ -20,17 +20,17 @@ from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCall
 from steelyard.bench.load.served import Ask, Request, Served, Streamed
 from steelyard.bench.load.templated import asking_template, documents_of
 from steelyard.data.responses import Response
-from steelyard.models.endpoints import Endpoint
 from steelyard.rag import fingerprint
+from steelyard.rag.concurrency import concurrency_of
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe
-from steelyard.rag.making import make_stage
-from steelyard.rag.pipeline import Pipeline
-from steelyard.rag.stages import Reranker
-from steelyard.rag.system import TargetSystem
-from steelyard.rag.targets import FunctionTarget, HTTPTarget
-from steelyard.rag.turns import concurrency_of
-from steelyard.services.direct import DirectService
+from steelyard.rag.own.system import TargetSystem
+from steelyard.rag.own.targets import FunctionTarget, HTTPTarget
+from steelyard.rag.pipeline.pipeline import Pipeline
+from steelyard.rag.protocols import Reranker
+from steelyard.rag.registry import make_stage
+from steelyard.services.http.direct import DirectService
+from steelyard.services.models.endpoints import Endpoint
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ from steelyard.bench.load.latency import read_stream
 from steelyard.bench.load.served import Ask, Served
 from steelyard.data.loading.files import load
 from steelyard.data.questions import Questions
-from steelyard.models.endpoints import list_at, outline
-from steelyard.rag.endpoints import SCORE_LISTS, search_units_of, tokens_of
-from steelyard.rag.target_results import Odd, value_at
-from steelyard.rag.targets import HTTPTarget
-from steelyard.services.direct import DirectService
+from steelyard.rag.own.results import Odd, value_at
+from steelyard.rag.own.targets import HTTPTarget
+from steelyard.rag.stages.http_reranking import SCORE_LISTS, search_units_of, tokens_of
+from steelyard.services.http.direct import DirectService
+from steelyard.services.models.endpoints import list_at, outline
 
 _LEAST_CHARACTERS = 80
 """Shorter paragraphs are headings."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.base.settings import SettingError, read_toml
 from steelyard.bench.config import BenchConfig, BenchSystem
-from steelyard.models.endpoints import OPENAI
+from steelyard.services.models.endpoints import OPENAI
 from steelyard.services.prices import SELF_HOST, UnitPrice, find_price, price_at, read_price
 
 _USD = "USD"

@@ -20,8 +20,8 @@ from steelyard.bench.run.writing import BenchWriter, refuse_other_folder
 from steelyard.data.run_lock import Holder
 from steelyard.experiment.scores import Scores
 from steelyard.rag.fingerprint import describe, digest
-from steelyard.rag.making import make_stage
-from steelyard.rag.stages import Reranker
+from steelyard.rag.protocols import Reranker
+from steelyard.rag.registry import make_stage
 from steelyard.services.cache import text_key
 
 

@@ -32,9 +32,9 @@ from steelyard.bench.run.weighing import weigh
 from steelyard.bench.run.writing import BenchWriter
 from steelyard.data.bench_folder import BenchFolder
 from steelyard.data.run_lock import run_lock
-from steelyard.models.endpoints import Endpoint
-from steelyard.rag.stages import Reranker
+from steelyard.rag.protocols import Reranker
 from steelyard.services.budget import Budget
+from steelyard.services.models.endpoints import Endpoint
 
 WARM_UP_S = 30.0
 """Seconds that warming up a system takes at most."""

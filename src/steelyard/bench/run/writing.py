@@ -32,7 +32,7 @@ from steelyard.experiment.scores import Scores
 from steelyard.experiment.scores_json import as_json
 from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
-from steelyard.rag.manifest import LIBRARIES
+from steelyard.rag.runs.writer import LIBRARIES
 
 _REPLACE = "choose another folder, or measure anew with --overwrite (overwrite=True)"
 _NAMED = 3

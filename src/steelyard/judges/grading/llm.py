@@ -18,7 +18,7 @@ from steelyard.judges.llm.model import JudgingModel, Plan
 from steelyard.judges.llm.prompts import digest, template
 from steelyard.judges.llm.replies import Reading, last_object, read_text
 from steelyard.judges.llm.tasks import GRADES, ONLY, Task
-from steelyard.models.prompts import fill_template
+from steelyard.services.models.prompts import fill_template
 
 VERSION = 1
 _KEY, _NAME = "grade", "grade"

@@ -16,15 +16,13 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.prompts import digest, fenced_messages
 from steelyard.judges.llm.replies import Reading, is_refusal, other_values, shape_of
 from steelyard.judges.llm.tasks import ONLY, Task
-from steelyard.models.calls import Call, CallLog
-from steelyard.models.chat import ChatModel, Messages, Reply, SilentError
-from steelyard.models.prompts import numbered
-from steelyard.services.budget import Account, estimate_tokens
+from steelyard.services.budget import SPENDING, Account, Spending, Usage, estimate_tokens
 from steelyard.services.cache import Store
-from steelyard.services.client import ServiceError
+from steelyard.services.http.client import ServiceError
 from steelyard.services.loops import shared_loop
+from steelyard.services.models.chat import Call, CallLog, ChatModel, Messages, Reply, SilentError
+from steelyard.services.models.prompts import numbered
 from steelyard.services.secrecy import one_line
-from steelyard.services.spending import SPENDING, Spending, Usage
 
 T = TypeVar("T")
 KIND = "judge.llm"

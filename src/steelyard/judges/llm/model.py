@@ -12,12 +12,10 @@ from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.asking import Asker
 from steelyard.judges.llm.prompts import LANGUAGES
-from steelyard.models.calls import CallLog
-from steelyard.models.chat import ChatModel
-from steelyard.services.budget import Account, Budget, Price
+from steelyard.services.budget import Account, Budget, Price, Usage
 from steelyard.services.cache import Cache, NoCache
+from steelyard.services.models.chat import CallLog, ChatModel
 from steelyard.services.prices import price_of
-from steelyard.services.spending import Usage
 from steelyard.text.languages import language_of
 
 _NO_RESULT = {"fingerprint": False}

@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from steelyard.base.choices import Language
-from steelyard.models.prompts import fenced, fill_template
+from steelyard.services.models.prompts import fenced, fill_template
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PLACEHOLDERS = ("question", "source", "answer", "statements", "facts")

@@ -21,7 +21,7 @@ from steelyard.judges.llm.replies import (
     value_under,
 )
 from steelyard.judges.verdict import Label, Verdict
-from steelyard.models.chat import object_schema, response_format
+from steelyard.services.models.chat import object_schema, response_format
 
 T = TypeVar("T")
 _TEXT = {"type": "string"}

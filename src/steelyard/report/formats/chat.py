@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.data.question import Question
 from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
-from steelyard.rag.pipeline import Pipeline
+from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.views.notes import note_text
 from steelyard.report.words import Words
 

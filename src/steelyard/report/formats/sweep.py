@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.rag.grid import setting_text
-from steelyard.rag.sweeping import Swept
+from steelyard.rag.sweeping import Swept, setting_text
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.views.sweep import sweep_notes, sweep_sheet

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.rag.grid import setting_text
-from steelyard.rag.sweeping import Swept
+from steelyard.rag.sweeping import Swept, setting_text
 from steelyard.report.views.notes import cluster_notes, note_text
 from steelyard.report.views.numbers import number, p_text, signed
 from steelyard.report.views.sheet import Sheet

@@ -1,0 +1,1 @@
+"""Systems of the user's own."""

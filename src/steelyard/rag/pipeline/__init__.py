@@ -1,0 +1,1 @@
+"""A pipeline: made, prepared, and asked."""
