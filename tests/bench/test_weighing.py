@@ -8,9 +8,11 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.bench.candidates import open_candidates
+from steelyard.bench.load.latency import time_percentiles
 from steelyard.bench.quality.lists import COLUMNS
 from steelyard.bench.run.weighing import weigh
 from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.stats.percentiles import percentile_interval
 from tests.bench.blocks_of_scores import blocks, config_of, value, weighed
 
 TRUTH = {"a": {"d2": 1, "d4": 1}, "b": {"d9": 1}, "c": {"d1": 2, "d3": 1}}
@@ -151,3 +153,20 @@ def test_questions_without_gold_for_lists_are_refused(tmp_path):
 def test_measures_of_answers_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"faithfulness is of answers, and rerankers change lists alone"):
         weighed(config(tmp_path, measures=["faithfulness"]), oracle)
+
+
+def test_intervals_of_latencies_are_those_of_the_scores(tmp_path):
+    """Which gates read: both take neighbours in time together where they are alike."""
+    truth = {f"q{i:03}": {"d": 1} for i in range(200)}
+    measured = config_of(tmp_path, truth, {q: ["d", "x"] for q in truth}, depths=[2])
+    candidates = open_candidates(measured)
+    rankings, requests = blocks(measured, candidates, lambda q, docs, r: [1.0, 0.0], repetitions=2)
+    slow = np.random.default_rng(5).normal(0, 1, (2, 10)).repeat(20, axis=1).ravel()  # Twenty at a time.
+    requests = requests.with_columns(end_s=pl.Series(0.01 * np.exp(slow)))
+    scores, _ = weigh(measured, candidates, rankings, requests)
+    scores = scores.with_percentiles("latency_ms:p50")
+    i, j = scores.systems.index("mine@2"), [str(measure) for measure in scores.measures].index("latency_ms:p50")
+    (interval,) = time_percentiles(requests, [0.5])
+    assert (scores.intervals.low[i, j], scores.intervals.high[i, j]) == (interval.low, interval.high)
+    plain = percentile_interval(requests["end_s"] * 1000, 0.5, clusters=requests["query_id"])
+    assert interval.high - interval.low > 2 * (plain.high - plain.low)

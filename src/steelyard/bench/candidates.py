@@ -36,7 +36,7 @@ class Candidates:
     """The lists of a first search.
 
     name       of the run that they are from
-    query_ids  every question of the truth, in its order
+    query_ids  every question of the truth, in ascending order
     queries    query_id -> what is asked
     doc_ids    query_id -> the whole list, best first; empty or absent where the search gave nothing
     texts      doc_id -> its text, of every candidate that some depth reaches
@@ -137,7 +137,8 @@ def _refuse_unlabelled(gold: Truth | Questions, lists: Mapping[str, Sequence[str
 
 
 def _query_ids(gold: Truth | Questions) -> list[str]:
-    return list(gold.query_ids) if isinstance(gold, Truth) else [question.query_id for question in gold]
+    """In the order of scores, so that times of neighbouring questions are neighbours in time there, too."""
+    return list(gold.query_ids) if isinstance(gold, Truth) else sorted(question.query_id for question in gold)
 
 
 def _lists(

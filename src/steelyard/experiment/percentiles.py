@@ -16,6 +16,8 @@ from steelyard.stats.percentiles import PercentileInterval, percentile_interval
 
 SECOND = "second"
 """Clusters by this column are seconds, numbered in time: requests of neighbouring ones are alike too."""
+ASKED, IN_ORDER = "asked", "in_order"
+"""What recipes say of questions that were asked one after the other, in the order of the scores."""
 METHOD = "binomial_ranks"
 """What recipes call the intervals of percentiles."""
 
@@ -30,8 +32,10 @@ def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, P
             continue
         for i in range(len(scores.systems)):
             values, clusters = pooled_values(scores, i, j)
-            in_time = is_in_time(scores)
-            interval = percentile_interval(values, measure.share, level=level, clusters=clusters, in_time=in_time)
+            in_order = measure.definition.is_time and scores.recipe_parts.get(ASKED) == IN_ORDER
+            interval = percentile_interval(
+                values, measure.share, level=level, clusters=clusters, in_time=is_in_time(scores), in_order=in_order
+            )
             least, most = measure.definition.range
             ends = (max(interval.low, least), min(interval.high, most)) if len(values) else (math.nan, math.nan)
             yield i, j, replace(interval, low=ends[0], high=ends[1])

@@ -16,6 +16,7 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import DIAGNOSTICS, LATENCY_MS
 from steelyard.bench.quality.gains import overlap_k
+from steelyard.experiment.percentiles import ASKED, IN_ORDER
 from steelyard.experiment.scores import Scores
 from steelyard.experiment.weighed import Weighed
 from steelyard.experiment.weighing import Weighing
@@ -209,6 +210,7 @@ def _extended(quality: Scores, values: Floats, repeats: Mapping[str, Floats], fa
         judged=np.concatenate([quality.judged, more], axis=1),
         no_relevant=np.concatenate([quality.no_relevant, np.zeros(more.shape, bool)], axis=1),
         failed=quality.failed | np.stack([np.zeros(q, bool), *failed]), repeats=repeats,
+        recipe_parts={**quality.recipe_parts, ASKED: IN_ORDER},
     )  # fmt: skip
 
 
