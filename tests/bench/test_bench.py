@@ -69,7 +69,7 @@ def test_bench_is_read_after_its_inputs_have_gone(tmp_path: Path) -> None:
     path = write_bench(tmp_path)
     (tmp_path / "qrels.txt").unlink()
     bench = Bench.read(path)
-    assert bench.config.depths == (2,)
+    assert bench.config.depths == [2]
     assert (bench.config.truth, bench.config.resolved()["truth"]) == (None, str(tmp_path / "qrels.txt"))
     assert bench.config.prices == {"mine": {"per_query": 0.1, "date": "2026-01-02"}}
     assert bench.base_name == "none"

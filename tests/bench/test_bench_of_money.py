@@ -73,7 +73,7 @@ def test_a_finished_bench_may_be_asked_by_another_preference(bench: Bench) -> No
         assert rows["preferred_by"].item().to_list().count(prefer) == 1
         assert asked.choice["preferred_by"].to_list() == bench.choice["preferred_by"].to_list()
     assert bench.config.prefer == "auto"
-    without = replace(bench, config=replace(bench.config, value=None))
+    without = replace(bench, config=bench.config.model_copy(update={"value": None}))
     with pytest.raises(InputError, match="net benefit needs"):
         without.preferring("net")
     assert without.choice["net"].null_count() == 7

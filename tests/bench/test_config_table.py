@@ -28,4 +28,4 @@ def test_what_cannot_be_is_refused(values: dict[str, Any], message: str) -> None
 
 
 def test_percentiles_may_stand_beside_means() -> None:
-    assert BenchConfig.of(SYSTEMS | {"measures": ["ndcg@10:p10", "map"]}).measures == ("ndcg@10:p10", "map")
+    assert BenchConfig.of(SYSTEMS | {"measures": ["ndcg@10:p10", "map"]}).measures == ["ndcg@10:p10", "map"]

@@ -43,7 +43,7 @@ def test_the_search_is_run_once(tmp_path: Path) -> None:
     assert seen.index("questions") < seen.index("requests")
     started = run.manifest["started"]
     again = bench_rerankers(bench_config(tmp_path, depths=[1, 2]))
-    assert again.config.depths == (1, 2)
+    assert again.config.depths == [1, 2]
     assert read_run_folder(run.path).manifest["started"] == started
 
 

@@ -14,7 +14,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import net_benefit, returns
-from steelyard.bench.config import BenchConfig, check_prefer, system_label
+from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.load.latency import latency, stages, streaming, token_fit
 from steelyard.bench.load.throughput import Objective, ramp, scalability, sustained, throughput
 from steelyard.bench.money.costs import costs, request_costs
@@ -161,9 +161,9 @@ class Bench:
 
         Raises   InputError for a net benefit where the configuration does not say what success is worth.
         """
-        with self.config.origin().locating():
-            check_prefer(prefer, self.config.value)
-        return replace(self, config=replace(self.config, prefer=prefer))
+        with self.config.origin.locating():
+            self.config.check_prefer(prefer)
+        return replace(self, config=self.config.model_copy(update={"prefer": prefer}))
 
     @property
     def recommended(self) -> str | None:

@@ -71,7 +71,7 @@ def open_candidates(config: BenchConfig) -> Candidates:
              no question of the truth has candidates.
     """
     inputs = open_bench_inputs(config)
-    with config.origin().locating("candidates"):
+    with config.origin.locating("candidates"):
         return _candidates(inputs, config)
 
 
@@ -96,7 +96,7 @@ def _truth(config: BenchConfig, candidates: Path) -> str | Path:
         return search.questions
     if folder is not None:
         return folder.questions
-    raise InputError(f'{config.line()}names no truth; name judged documents, or questions: truth = "qrels.txt"')
+    raise InputError(f'{config.origin.place()}names no truth; name judged documents, or questions: truth = "qrels.txt"')
 
 
 def _queries_beside(documents: Path | None) -> Path | None:
@@ -277,8 +277,8 @@ def candidates_path(config: BenchConfig) -> Path:
     """
     if config.candidates is None:
         raise InputError(
-            f"{config.line()}names no candidates; name a run, a run folder, or the configuration of a pipeline: "
-            'candidates = "bm25.run"'
+            f"{config.origin.place()}names no candidates; name a run, a run folder, or the configuration of a "
+            'pipeline: candidates = "bm25.run"'
         )
     search = first_search(config)
     if search is None:

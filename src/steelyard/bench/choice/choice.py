@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.choices import Prefer
+from steelyard.base.percentiles import percentile_share
 from steelyard.bench.choice.axes import Axis, Option, Quality, cost_axis, latency_axis, options_of, percentile_ms
 from steelyard.bench.choice.returns import NetBenefit
-from steelyard.bench.config import BenchConfig, percentile_share
+from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import CHOICE
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.experiment.scores import Scores

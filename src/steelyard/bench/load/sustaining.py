@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import InputError
-from steelyard.bench.config import percentile_share
+from steelyard.base.percentiles import percentile_share
 from steelyard.bench.load.throughput import UNDECIDED, Objective, limits_of, sustained, throughput
 
 PRECISION = 0.1

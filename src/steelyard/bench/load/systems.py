@@ -94,7 +94,7 @@ def whole_system(
                 stack.callback(service.close)
                 is_template = target.target.places and "results_field" not in (system.target or {})
                 if is_template:
-                    depth = (config.load and config.load.depth) or config.depths[-1]
+                    depth = config.load_depth
                     documents = documents_of(config, depth) if "documents" in target.target.places else ()
                     ask = asking_template(target.target, service, queries, documents, depth)
                     digest = fingerprint.digest(digest, depth, *documents)
@@ -118,7 +118,7 @@ def loaded_reranker(
     """
 
     def make() -> Reranker:
-        with config.origin().locating("systems", system.name, "rerank"):
+        with config.origin.locating("systems", system.name, "rerank"):
             reranker: Reranker = make_stage("rerank", system.rerank, config.base)
         return reranker
 
@@ -172,7 +172,7 @@ class _Instances:
 
 
 def _target_system(system: BenchSystem, config: BenchConfig) -> TargetSystem:
-    with config.origin().locating("systems", system.name):
+    with config.origin.locating("systems", system.name):
         return TargetSystem.read(
             Config.of({"target": dict(system.target or {}), "name": system.name}, base=config.base)
         )

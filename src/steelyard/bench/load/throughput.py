@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats
-from steelyard.bench.config import LoadTable, percentile_share
+from steelyard.base.percentiles import percentile_share
+from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT
 from steelyard.bench.load.latency import time_percentiles
 from steelyard.stats.backlog import backlog

@@ -26,7 +26,7 @@ def system_prices(config: BenchConfig) -> dict[str, UnitPrice | None]:
     """
     own = own_prices(config)
     prices = dict[str, UnitPrice | None]()
-    for system in config.systems:
+    for system in config.systems.values():
         try:
             price = _price(system, config, own)
         except SettingError as error:
@@ -71,9 +71,8 @@ def own_prices(config: BenchConfig) -> dict[str, UnitPrice]:
 def stored_prices(config: BenchConfig) -> dict[str, dict[str, Any]]:
     """Tables of all prices that a bench uses by name, shipped ones too: what config.json keeps, as those may change."""
     prices = system_prices(config)
-    by_name = [
-        prices[system.name] for system in config.systems if not (system.is_base or isinstance(system.price, Mapping))
-    ]
+    systems = (system for system in config.systems.values() if not isinstance(system.price, Mapping))
+    by_name = [prices[system.name] for system in systems if not system.is_base]
     used = {price.name: price for price in by_name if price is not None and price.name != SELF_HOST}
     return {name: price.as_table() for name, price in {**own_prices(config), **used}.items()}
 

@@ -16,12 +16,13 @@ from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
 from steelyard.base.notes import Note
+from steelyard.base.percentiles import percentile_share
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.candidates import Candidates, open_candidates, search_candidates
-from steelyard.bench.config import BenchConfig, LoadTable, percentile_share, system_label
+from steelyard.bench.config import BenchConfig, LoadTable, system_label
 from steelyard.bench.frames import DISPATCH_MS, REQUESTS
 from steelyard.bench.load.levels import (
     LEAST_GROWTH,
@@ -239,7 +240,7 @@ def open_systems(
     candidates   of its rerankers; None to open them
     Raises   InputError where there is none, where nothing says what is to be asked, and for what cannot be made.
     """
-    systems, depth = list[LoadedSystem](), (config.load and config.load.depth) or config.depths[-1]
+    systems, depth = list[LoadedSystem](), config.load_depth
     if config.rerankers:
         candidates = candidates or open_candidates(config)
         systems += [
@@ -249,7 +250,8 @@ def open_systems(
         queries = _queries(config)
         systems += [stack.enter_context(whole_system(system, config, queries)) for system in config.whole_systems]
     if not systems:
-        raise InputError(f"{config.line('systems')}names no system that load can be put on; name a target or a rerank")
+        place = config.origin.place("systems")
+        raise InputError(f"{place}names no system that load can be put on; name a target or a rerank")
     return systems
 
 
@@ -264,7 +266,7 @@ def _queries(config: BenchConfig) -> dict[str, str]:
         questions = Questions.read(file)
     else:
         raise InputError(
-            f"{config.line()}names nothing to ask; name questions in JSONL, JSON, or one a line of text: "
+            f"{config.origin.place()}names nothing to ask; name questions in JSONL, JSON, or one a line of text: "
             "--queries FILE, queries="
         )
     return {question.query_id: question.query for question in questions if question.query and question.query.strip()}
@@ -405,7 +407,7 @@ class _Loads:
             return self.requests(system, plan_probe(system, rate, self.load, part))
 
         guess = likely_rate(levels, objective)
-        first = guess or self.load.highest_rate
+        first = guess or max(self.load.rates, default=sum(self.load.ramp) / 2 if self.load.ramp else None)
         if first is None:
             return  # One user was answered nothing.
         sustained_rate(offer, objective, first=first, is_guess=guess is not None, levels=levels)

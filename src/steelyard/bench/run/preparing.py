@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -71,10 +71,10 @@ def prepare_bench(
     if not isinstance(config, BenchConfig):
         config = BenchConfig.of(config) if isinstance(config, Mapping) else BenchConfig.read(config)
     config = config if prefer is None else config.with_values({"prefer": prefer})
-    config = replace(config, folder=config.folder if folder is None else Path(folder))
+    config = config if folder is None else config.model_copy(update={"folder": Path(folder)})
     refuse_other_folder(config.folder)
     rerankers = make_rerankers(config)
-    with config.origin().locating():
+    with config.origin.locating():
         system_prices(config)
     if search is not None:
         search(config)
@@ -90,11 +90,11 @@ def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:
     """
     rerankers = dict[str, Reranker]()
     for system in config.rerankers:
-        with config.origin().locating("systems", system.name, "rerank"):
+        with config.origin.locating("systems", system.name, "rerank"):
             rerankers[system.name] = make_stage("rerank", system.rerank, config.base)
     if not rerankers:
         raise InputError(
-            f'{config.line("systems")}no system has a reranker; name one: [systems.words] rerank = "lexical"'
+            f'{config.origin.place("systems")}no system has a reranker; name one: [systems.words] rerank = "lexical"'
         )
     return rerankers
 

@@ -65,8 +65,8 @@ def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
     gold = weighing.gold
     if not any(gain > 0 for gain in label_gains(gold)):
         raise InputError(
-            f"{config.line('truth')}{gold.name}: no question has gold for what is retrieved, by which rerankers are "
-            "weighed; add `evidence`, or name judged documents"
+            f"{config.origin.place('truth')}{gold.name}: no question has gold for what is retrieved, by which "
+            "rerankers are weighed; add `evidence`, or name judged documents"
         )
     options = {} if config.min_gain is None else {"min_gain": config.min_gain}
     specs = parse_all(weighing.measures_or(config.measures or (), MEASURES), **options)
@@ -75,8 +75,8 @@ def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
     for spec in specs:
         if spec.definition.of_answers:
             raise InputError(
-                f"{config.line('measures')}{spec} is of answers, and rerankers change lists alone; name measures of "
-                "lists, such as ndcg@10"
+                f"{config.origin.place('measures')}{spec} is of answers, and rerankers change lists alone; name "
+                "measures of lists, such as ndcg@10"
             )
     return specs
 

@@ -40,7 +40,7 @@ def in_order(frame: pl.DataFrame, config: BenchConfig) -> pl.DataFrame:
 
     Blocks are measured in an order of their own, which says nothing.
     """
-    places = {system.name: place for place, system in enumerate(config.systems)}
+    places = {system.name: place for place, system in enumerate(config.systems.values())}
     by = [pl.col("system").replace_strict(places, default=-1, return_dtype=pl.Int64), pl.col("depth")]
     if "loop" in frame.columns:
         by += [pl.col("loop") != "open", pl.col("loop") != "closed", pl.col("rate"), pl.col("users")]
@@ -54,7 +54,7 @@ def row_name(row: Row) -> str:
 
 def places_of(systems: Iterable[str], config: BenchConfig) -> list[int]:
     """The place of each system of some rows in the configuration, the base left out; charts have colours by it."""
-    names = [system.name for system in config.systems if not system.is_base]
+    names = [system.name for system in config.systems.values() if not system.is_base]
     return [names.index(system) if system in names else len(names) for system in systems]
 
 
