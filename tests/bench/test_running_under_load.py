@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.bench import load_levels
 from steelyard.bench.arrivals import Schedule
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.load import levels
 from steelyard.bench.run.live import BenchInterrupted
 from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.queueing import Queue
@@ -33,8 +33,8 @@ class Offers:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, queue: Queue) -> None:
         self.rates, self.users = list[float](), list[int]()
         self._queue = queue
-        monkeypatch.setattr(load_levels, "offer", self._offer)
-        monkeypatch.setattr(load_levels, "occupy", self._occupy)
+        monkeypatch.setattr(levels, "offer", self._offer)
+        monkeypatch.setattr(levels, "occupy", self._occupy)
 
     def _offer(self, ask: object, queries: dict[str, str], schedule: Schedule, **options: Any) -> pl.DataFrame:
         self.rates.append(schedule.rate)

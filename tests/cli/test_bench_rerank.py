@@ -28,7 +28,7 @@ def test_one_command_measures_and_says_what_comes_of_it(tmp_path: Path, lang: st
     assert "words@" in text
     assert "ndcg@10" in text
     assert ("to base" in text) == (lang == "en")
-    assert Bench.read(tmp_path / "benches" / "small").config.depths == (3, 6)
+    assert Bench.read(tmp_path / "benches" / "small").config.depths == [3, 6]
 
 
 @pytest.mark.parametrize(
