@@ -34,7 +34,7 @@ from steelyard.bench.load.loops import offer
 from steelyard.bench.load.served import Served
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.demo import copy_data
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.services.http.client import Patience, Service
 from steelyard.services.http.direct import DirectService
 

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import compare, evaluate
-from steelyard.stats.pairs import all_pairs, sign_flip_pairs
-from steelyard.stats.tukey import tukey
+from steelyard.stats.tests.pairs import all_pairs, sign_flip_pairs, tukey
 
 N_SHUFFLES, N_FLIPS = 10_000, 100_000
 ALLOWED = 4.5  # standard errors between two estimates of one p

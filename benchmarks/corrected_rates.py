@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
-from steelyard.stats.rogan_gladen import corrected_rate
+from steelyard.stats.labels.rogan_gladen import corrected_rate
 
 JUDGES = ((0.9, 0.9), (0.7, 0.7), (0.95, 0.5), (0.6, 0.8), (0.97, 0.4))
 """Sensitivity and specificity."""

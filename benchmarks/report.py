@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.page.page import render
 from steelyard.report.report import Report
 from steelyard.report.words import read_words

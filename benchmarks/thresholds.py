@@ -23,7 +23,7 @@ from benchmarks.simulated.tables import Table
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.lexical import LexicalJudge
-from steelyard.stats.thresholds import choose_threshold
+from steelyard.stats.labels.thresholds import choose_threshold
 
 FIXED = 0.5
 SETS = ("MTRAG", "RAGTruth QA", "HAGRID", "Stanford", "WiCE, supported", "VGaokao (zh)")

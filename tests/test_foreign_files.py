@@ -24,12 +24,12 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.candidates import open_candidates
 from steelyard.bench.config import BenchConfig
 from steelyard.cli.app import app
+from steelyard.data.folders.manifests import read_manifest
+from steelyard.data.folders.run_folder import write_run_folder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import write_run_folder
-from steelyard.data.run_lock import run_lock
-from steelyard.data.run_manifest import read_manifest
+from steelyard.experiment.door.stored import open_scores
 from steelyard.experiment.lending import model_files
-from steelyard.experiment.stored import open_scores
 from steelyard.judges.grading.registry import make_grader
 from steelyard.judges.registry import make_judge
 from steelyard.rag.config import Config

@@ -14,8 +14,8 @@ from benchmarks.judged import rater_sets
 from benchmarks.simulated.tables import Table
 
 import steelyard as sy
-from steelyard.comparison.rater_pairs import Estimate, RaterPair
-from steelyard.stats.resampling import N_RESAMPLES
+from steelyard.comparison.raters.pairs import Estimate, RaterPair
+from steelyard.stats.intervals.resampling import N_RESAMPLES
 
 DIGITS = 4
 Agree = Callable[..., sy.Agreement]

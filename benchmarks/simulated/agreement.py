@@ -8,16 +8,16 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.comparison.rater_statistics import STATISTICS, LabelMeaning
-from steelyard.stats.rankings import kendall_tau
-from steelyard.stats.rater_counts import (
+from steelyard.comparison.raters.pairs import STATISTICS, LabelMeaning
+from steelyard.stats.intervals.resampling import cluster_bootstrap
+from steelyard.stats.labels.raters import (
     alpha_of_coincidences,
     auc_of_counts,
     balanced_accuracy_of_counts,
     coincidences_of_pairs,
     kappa_of_counts,
 )
-from steelyard.stats.resampling import cluster_bootstrap
+from steelyard.stats.rankings import kendall_tau
 
 N_DRAWS, N_RESAMPLES = 1_500, 1_000
 _POPULATION = 4_000_000

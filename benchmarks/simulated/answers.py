@@ -9,8 +9,7 @@ from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
 from steelyard.measures.aggregates import AGGREGATIONS
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.two_samples import group_difference
+from steelyard.stats.intervals.means import group_difference, mean_intervals
 
 QUESTIONS = (10, 20, 50, 100, 200)
 WHOLE = (0.5, 0.8, 0.95)

@@ -18,7 +18,7 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import COSTS, REQUESTS, SUSTAINED
 from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.bench.quality.gains import quality
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 
 MARGIN, DEAR, CHEAP, SPREAD, CHANGED = 0.01, 0.002, 0.00005, 0.2, 0.6
 """Prices of a question; and by how much a reranker changes which share of the questions."""

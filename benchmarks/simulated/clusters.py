@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.stats.paired import paired_t, sign_flip
+from steelyard.stats.tests.paired import paired_t, sign_flip
 
 SIZES = {
     "5 documents of 1 to 4 questions": (5, 4), "10 of 1 to 8": (10, 8), "20 of 1 to 8": (20, 8),

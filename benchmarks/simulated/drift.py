@@ -8,10 +8,15 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.independence import independence_p
-from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, without_shift
+from steelyard.stats.labels.judge_shift import (
+    AnchorShift,
+    bounded_difference,
+    independence_p,
+    judge_shift,
+    without_shift,
+)
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import mean_error
-from steelyard.stats.student import t_quantile
 
 _UNITS = 3
 _SUPPORTED = 0.7

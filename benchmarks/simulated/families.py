@@ -11,9 +11,8 @@ from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
 from steelyard.comparison.comparison import compare
-from steelyard.experiment.scores import Scores
-from steelyard.stats.pairs import sign_flip_pairs, t_pairs
-from steelyard.stats.tukey import tukey
+from steelyard.experiment.table.scores import Scores
+from steelyard.stats.tests.pairs import sign_flip_pairs, t_pairs, tukey
 
 N_TOPICS = 43
 N_MEASURES, N_QUESTIONS = 5, 40

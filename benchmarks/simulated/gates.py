@@ -12,8 +12,8 @@ from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
 from steelyard.base.extras import require
-from steelyard.stats.equivalence import loss_p, non_inferiority
-from steelyard.stats.resolution import Resolution
+from steelyard.stats.power.resolution import Resolution
+from steelyard.stats.tests.equivalence import loss_p, non_inferiority
 
 Draw = Callable[[np.random.Generator], Callable[[int], Floats]]
 """Of two systems that are in truth alike: (n,) differences of n questions at a time."""

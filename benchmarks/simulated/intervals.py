@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulated.power import Draw, normal, plan_of, real
 from benchmarks.simulated.tables import Table, percent
 
-from steelyard.comparison.intervals import difference_interval
+from steelyard.comparison.differences import difference_interval
 from steelyard.stats.samples import differences
 
 QUESTIONS = {"t": (10, 20, 50), "randomization": (10, 12)}

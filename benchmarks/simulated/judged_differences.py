@@ -8,10 +8,9 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.corrected_differences import corrected_difference
-from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_difference, corrected_mean
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import MeanError, mean_error
-from steelyard.stats.student import t_quantile
 
 _SUPPORTED = 0.7
 _UNITS = 3

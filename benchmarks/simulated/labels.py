@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_mean
 
 SUPPORTED = 0.7
 """Share of units that people support, over all questions."""

@@ -9,7 +9,7 @@ from benchmarks.simulated.samples import alike
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.leads import lead_over_average, lead_over_next
+from steelyard.stats.rankings import lead_over_average, lead_over_next
 
 PIPELINES, QUESTIONS = (3, 8, 24), (20, 50, 200)
 N_RESAMPLES = 999

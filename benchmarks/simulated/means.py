@@ -13,7 +13,7 @@ from benchmarks.simulated.samples import real_scores
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.intervals import mean_intervals, skewed_intervals
+from steelyard.stats.intervals.means import mean_intervals, skewed_intervals
 
 QUESTIONS = (5, 10, 20, 50, 100, 200)
 HITS = (0.5, 0.8, 0.9, 0.95)

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.simulated.tables import Table
 
 from steelyard.base.arrays import Floats
-from steelyard.gates.percentile_checks import percentile_resolution
-from steelyard.stats.percentile_differences import percentile_difference
+from steelyard.gates.against import percentile_resolution
+from steelyard.stats.intervals.percentiles import percentile_difference
 
 QUESTIONS = (75, 100, 225, 500, 1000)
 PILOTS = (100, 225)

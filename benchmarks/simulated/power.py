@@ -15,10 +15,10 @@ from steelyard.base.arrays import Floats
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.power import detectable_difference
 from steelyard.comparison.samples import Sample
-from steelyard.stats.detectable import questions_planned
-from steelyard.stats.power import fewest_questions, power
+from steelyard.stats.power.detectable import questions_planned
+from steelyard.stats.power.power import fewest_questions, power
 from steelyard.stats.spread import paired_spread
-from steelyard.stats.tukey import tukey
+from steelyard.stats.tests.pairs import tukey
 
 Draw = Callable[[np.random.Generator], Callable[[int], Floats]]
 """Of one population: (s, n) scores of n questions at a time, in which no two systems truly differ."""

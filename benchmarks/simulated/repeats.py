@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.paired import paired_t
+from steelyard.stats.tests.paired import paired_t
 
 N_QUESTIONS, N_RUNS = 40, (1, 3, 10)
 SD_RUNS = (0.05, 0.15, 0.3)

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.simulated.tables import Table
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.percentiles import percentile_interval
 
 REQUESTS = (100, 225, 400, 1000)
 ALIKE = (0.0, 0.5, 0.9, 0.98)

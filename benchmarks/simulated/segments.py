@@ -10,7 +10,7 @@ from benchmarks.simulated.tables import Table, percent
 from steelyard.base.arrays import Bools, Ints
 from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.diagnosing import diagnose
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 
 K, DEPTH = 5, 25
 QUESTIONS = (30, 60, 120)

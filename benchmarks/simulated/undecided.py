@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
-from steelyard.experiment.correcting import MANY_UNDECIDED
-from steelyard.stats.corrected_differences import corrected_difference
-from steelyard.stats.prediction_powered import CorrectedMean, Ends, corrected_mean
-from steelyard.stats.student import t_quantile
+from steelyard.experiment.door.correcting import MANY_UNDECIDED
+from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends, corrected_difference, corrected_mean
+from steelyard.stats.numerics import t_quantile
 
 _SUPPORTED = 0.7
 _UNITS = 3

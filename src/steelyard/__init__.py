@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from steelyard.bench.bench import Bench
     from steelyard.bench.run.load_tests import load_test
     from steelyard.bench.run.rerankers import bench_rerankers
-    from steelyard.comparison.agreement import Agreement, agreement
     from steelyard.comparison.comparison import compare
     from steelyard.comparison.design import Design, plan
+    from steelyard.comparison.raters.agreement import Agreement, agreement
     from steelyard.comparison.result import Comparison
     from steelyard.data.chunk_table import Corpus
     from steelyard.data.corpus import Chunks, Document, Passage
     from steelyard.data.loading import load
     from steelyard.data.outputs import Outputs
     from steelyard.data.questions import Questions
-    from steelyard.data.repeats import Repeats
-    from steelyard.data.run import Run
+    from steelyard.data.run import Repeats, Run
     from steelyard.data.truth import Truth
     from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-    from steelyard.experiment.evaluation import evaluate, weigh
+    from steelyard.experiment.door.evaluation import evaluate, weigh
+    from steelyard.experiment.door.weighing import Weighing
     from steelyard.experiment.exporting import export
     from steelyard.experiment.judging import judge
     from steelyard.experiment.plain import (
@@ -73,9 +73,8 @@ if TYPE_CHECKING:
         token_f1,
     )
     from steelyard.experiment.scorers import scorer
-    from steelyard.experiment.scores import Scores
     from steelyard.experiment.self_testing import self_test
-    from steelyard.experiment.weighing import Weighing
+    from steelyard.experiment.table.scores import Scores
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
@@ -102,7 +101,7 @@ _HOMES = {
     "bench.bench": "Bench",
     "bench.run.load_tests": "load_test",
     "bench.run.rerankers": "bench_rerankers",
-    "comparison.agreement": "Agreement agreement",
+    "comparison.raters.agreement": "Agreement agreement",
     "comparison.comparison": "compare",
     "comparison.design": "Design plan",
     "comparison.result": "Comparison",
@@ -113,7 +112,7 @@ _HOMES = {
     "gates.gating": "Gate gate",
     "gates.profiles": "Profile",
     "gates.ratings": "Rating rate",
-    "experiment.evaluation": "evaluate weigh",
+    "experiment.door.evaluation": "evaluate weigh",
     "experiment.exporting": "export",
     "experiment.judging": "judge",
     "data.outputs": "Outputs",
@@ -136,10 +135,9 @@ _HOMES = {
     "review.calibrating": "calibrate_review",
     "review.importing": "import_review",
     "review.reporting": "report_review",
-    "data.repeats": "Repeats",
-    "data.run": "Run",
+    "data.run": "Repeats Run",
     "experiment.scorers": "scorer",
-    "experiment.scores": "Scores",
+    "experiment.table.scores": "Scores",
     "experiment.self_testing": "self_test",
     "data.truth": "Truth",
     "judges.calibrating": "calibrate",
@@ -148,7 +146,7 @@ _HOMES = {
     "judges.review": "Review",
     "judges.grading.grades": "Grades",
     "judges.verdicts": "Verdicts",
-    "experiment.weighing": "Weighing",
+    "experiment.door.weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

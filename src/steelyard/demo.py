@@ -13,8 +13,8 @@ from steelyard.base.defaults import JUDGE
 from steelyard.base.errors import MissingExtraError, OutputError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.corpus import Passage
-from steelyard.data.run_folder import RunFolder
-from steelyard.experiment.evaluation import weigh
+from steelyard.data.folders.run_folder import RunFolder
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, judge_run
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from steelyard.experiment.scores import Scores
+    from steelyard.experiment.table.scores import Scores
     from steelyard.gates.gating import Gate
     from steelyard.gates.profiles import Profile
 

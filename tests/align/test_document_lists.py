@@ -18,7 +18,7 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples

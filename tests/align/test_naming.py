@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.notes import Note
 from steelyard.data.corpus import Document
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 
 QUOTE = "up to 120 euros"
 

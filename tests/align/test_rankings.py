@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.align import rankings
-from steelyard.align.aligned import Aligned
-from steelyard.align.dicts import align_rankings
-from steelyard.align.rankings import align, align_all
+from steelyard.align.hits import Aligned
+from steelyard.align.rankings import align, align_all, align_rankings
 from steelyard.align.rows import align_rows
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError

@@ -14,10 +14,10 @@ import steelyard as sy
 from steelyard.align import resolver
 from steelyard.align.resolver import Resolver
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.folders.manifests import OUTPUTS, write_manifest
+from steelyard.data.folders.run_folder import write_chunks
 from steelyard.data.outputs import Outputs
-from steelyard.data.run_folder import write_chunks
-from steelyard.data.run_manifest import OUTPUTS, write_manifest
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighing import Weighing
 from tests.align.random_evidence import Case, cases
 from tests.hypothesis_profiles import examples
 

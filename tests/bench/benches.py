@@ -14,8 +14,8 @@ from steelyard.bench import frames
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import RANKINGS, REQUESTS
-from steelyard.data.bench_folder import BenchFolder
-from steelyard.experiment.scores import Scores
+from steelyard.data.folders.manifests import BenchFolder
+from steelyard.experiment.table.scores import Scores
 
 MEASURE = "ndcg@10"
 CONFIG: dict[str, Any] = {

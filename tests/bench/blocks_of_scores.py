@@ -9,7 +9,7 @@ from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import RANKINGS, REQUESTS
 from steelyard.bench.run.weighing import weigh
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 
 Score = Callable[[str, Sequence[str], int], Sequence[float] | None]
 """From question, candidates and repetition to a score each; None fails."""

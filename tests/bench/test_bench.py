@@ -12,11 +12,9 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_name, has_block, plan_blocks, read_rankings, read_requests, write_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import RANKINGS, REQUESTS
-from steelyard.data.bench_folder import BLOCKS, CEILINGS, SCORES, write_bench_manifest
-from steelyard.data.manifests import write_json
-from steelyard.data.run_manifest import CONFIG
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json
+from steelyard.data.folders.manifests import BLOCKS, CEILINGS, CONFIG, SCORES, write_bench_manifest, write_json
+from steelyard.experiment.table.json import as_json
+from steelyard.experiment.table.scores import Scores
 
 REQUEST = dict.fromkeys(REQUESTS) | {
     "system": "words", "depth": 2, "loop": "sequential", "repetition": 1, "number": 0, "query_id": "q1",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.bench.quality.ceilings import has_ideal_order, ideal_values, most_covered
 from steelyard.data.corpus import Chunks, Document
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.measures import Measure, parse
 from tests.bench.blocks_of_scores import config_of, value, weighed
 from tests.hypothesis_profiles import examples

@@ -15,8 +15,8 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import CHOICE, COSTS, QUALITY, REQUESTS, SUSTAINED
 from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.bench.quality.gains import quality
-from steelyard.experiment.scores import Scores
-from steelyard.stats.equivalence import non_inferiority
+from steelyard.experiment.table.scores import Scores
+from steelyard.stats.tests.equivalence import non_inferiority
 
 N = 400
 RNG = np.random.default_rng(5)

@@ -13,7 +13,7 @@ import steelyard as sy
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.data.truth import Truth
-from steelyard.experiment.opening import open_inputs
+from steelyard.experiment.door.opening import open_inputs
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow

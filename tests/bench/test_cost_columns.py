@@ -9,7 +9,7 @@ import pytest
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.weighing import weigh
 from steelyard.comparison.comparison import compare
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from tests.bench.blocks_of_scores import blocks, config_of, open_candidates, value
 
 TRUTH = {"a": {"d2": 1}, "b": {"d9": 1}, "c": {"d1": 2}}

@@ -11,7 +11,7 @@ from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.load_tests import load_test
 from steelyard.bench.run.planning import plan_bench
 from steelyard.bench.run.rerankers import bench_rerankers
-from steelyard.data.run_folder import read_run_folder
+from steelyard.data.folders.run_folder import read_run_folder
 
 DOCUMENTS = {"a": "the cat sat on the mat", "b": "a dog in the yard", "c": "the cat and the dog"}
 QUESTIONS = [

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.bench.frames import LATENCY, REQUESTS, STAGES, TOKEN_FIT
 from steelyard.bench.load.latency import latency, stages, token_fit
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.percentiles import percentile_interval
 
 DEFAULTS = {"system": "minilm", "depth": 50, "loop": "sequential", "repetition": 1, "outcome": "ok"}
 

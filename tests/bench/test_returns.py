@@ -13,7 +13,7 @@ from steelyard.bench.choice.returns import returns, saving_per_query, success_me
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import RETURNS
 from steelyard.bench.money.costs import REQUEST_COSTS
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import gate
 
 RELATIVE = {"value_per_query": 0.01, "queries_per_day": 100_000}

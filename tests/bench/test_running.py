@@ -18,8 +18,8 @@ from steelyard.bench.run.live import BenchInterrupted
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.bench.run.writing import BenchWriter
-from steelyard.data.bench_folder import BLOCKS, find_bench_folder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.manifests import BLOCKS, find_bench_folder
+from steelyard.data.folders.run_lock import run_lock
 from tests.rag.server import Fault, Server, serving, status
 
 DOCUMENTS = {f"d{n}": f"document {n} of cat{n % 3} and dog{n % 4}" for n in range(12)}

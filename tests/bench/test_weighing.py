@@ -11,8 +11,8 @@ from steelyard.bench.candidates import open_candidates
 from steelyard.bench.load.latency import time_percentiles
 from steelyard.bench.quality.lists import COLUMNS
 from steelyard.bench.run.weighing import weigh
-from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.stats.intervals.percentiles import percentile_interval
 from tests.bench.blocks_of_scores import blocks, config_of, value, weighed
 
 TRUTH = {"a": {"d2": 1, "d4": 1}, "b": {"d9": 1}, "c": {"d1": 2, "d3": 1}}

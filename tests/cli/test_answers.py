@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.table.json import as_json
 from steelyard.judges.verdicts import Verdicts
 from tests.cli.command import steelyard
 from tests.experiment import judged, labelled

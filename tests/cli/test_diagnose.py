@@ -9,8 +9,7 @@ import pytest
 import steelyard
 from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import run
-from steelyard.data.manifests import write_json
-from steelyard.data.run_manifest import write_manifest
+from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.demo import copy_data
 from steelyard.rag.pipeline.pipeline import Pipeline
 

@@ -11,10 +11,9 @@ import steelyard as sy
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.gate import parse_numbers, run
-from steelyard.data.manifests import write_json
-from steelyard.data.run_manifest import write_manifest
-from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.experiment.stored import open_scores
+from steelyard.data.folders.manifests import write_json, write_manifest
+from steelyard.experiment.door.stored import open_scores
+from steelyard.experiment.table.json import as_json, read_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 

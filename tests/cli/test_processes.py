@@ -151,7 +151,7 @@ def test_weighing_rankings_imports_nothing_that_judges(tmp_path: Path) -> None:
         [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, check=True, text=True
     )
     modules = done.stdout.split("\n")
-    assert "steelyard.experiment.weighing" in modules
+    assert "steelyard.experiment.door.weighing" in modules
     heavy = (
         "steelyard.judges",
         "steelyard.services.models",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.data.run_folder import read_run_folder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_folder import read_run_folder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.report.formats.run import weighed_run_text

@@ -14,8 +14,8 @@ from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
 from steelyard.experiment.judging import judge_run, plan_judging
-from steelyard.experiment.scores_json import as_json
 from steelyard.experiment.self_testing import plan_self_test
+from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
 from steelyard.judges.calibrating import calibrate
 from steelyard.judges.labels import Decision

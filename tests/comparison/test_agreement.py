@@ -9,8 +9,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
+from steelyard.stats.labels.raters import auc, balanced_accuracy, cohen_kappa, krippendorff_alpha, spearman
 from steelyard.stats.rankings import kendall_tau, tau_ap
-from steelyard.stats.raters import auc, balanced_accuracy, cohen_kappa, krippendorff_alpha, spearman
 
 RNG = np.random.default_rng(11)
 TRUTH = RNG.integers(0, 4, 120)

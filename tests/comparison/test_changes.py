@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.comparison.changes import Changes, ListChange, Listed, Moved, changes, list_change
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.stats.rankings import rank_biased_overlap
 from tests.hypothesis_profiles import examples
 

@@ -9,14 +9,13 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.result import ComparisonRow
 from steelyard.data.clusters import Clustering
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.effects import relative_change
-from steelyard.stats.equivalence import non_inferiority
-from steelyard.stats.grouping import indistinguishable
-from steelyard.stats.guarded import guarded_tukey
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.paired import paired_t, sign_flip, sign_flip_interval
-from steelyard.stats.pairs import t_pairs
+from steelyard.stats.intervals.means import mean_intervals
+from steelyard.stats.power.detectable import min_detectable_difference
+from steelyard.stats.tests.effects import relative_change
+from steelyard.stats.tests.equivalence import non_inferiority
+from steelyard.stats.tests.groups import guarded_tukey, indistinguishable
+from steelyard.stats.tests.paired import paired_t, sign_flip, sign_flip_interval
+from steelyard.stats.tests.pairs import t_pairs
 from tests.comparison.test_comparison import drawn, scores_of
 
 CODES = np.repeat(np.arange(9), [1, 2, 3, 3, 4, 4, 5, 6, 8])

@@ -13,20 +13,19 @@ import steelyard as sy
 from steelyard.comparison.plan import TESTS
 from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.views.headline import headline_numbers
 from steelyard.report.words import read_words
-from steelyard.stats.corrections import CORRECTIONS, correct
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.effects import relative_change, standardised
-from steelyard.stats.equivalence import non_inferiority, tost
-from steelyard.stats.grouping import indistinguishable
-from steelyard.stats.paired import sign_flip, sign_flip_interval, sign_test, wilcoxon
-from steelyard.stats.pairs import sign_flip_pairs, t_pairs
-from steelyard.stats.power import questions_needed
+from steelyard.stats.power.detectable import min_detectable_difference
+from steelyard.stats.power.power import questions_needed
 from steelyard.stats.rankings import rank_biased_overlap, tau_ap
 from steelyard.stats.samples import differences
-from steelyard.stats.tukey import tukey
+from steelyard.stats.tests.corrections import CORRECTIONS, correct
+from steelyard.stats.tests.effects import relative_change, standardised
+from steelyard.stats.tests.equivalence import non_inferiority, tost
+from steelyard.stats.tests.groups import indistinguishable
+from steelyard.stats.tests.paired import sign_flip, sign_flip_interval, sign_test, wilcoxon
+from steelyard.stats.tests.pairs import sign_flip_pairs, t_pairs, tukey
 from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.stats.detectable import min_detectable_difference, questions_planned
-from steelyard.stats.power import power, questions_needed
+from steelyard.stats.power.detectable import min_detectable_difference, questions_planned
+from steelyard.stats.power.power import power, questions_needed
 from steelyard.stats.spread import paired_spread
 from tests.gates.stated import scores_of
 from tests.hypothesis_profiles import examples

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.comparison import agreement as agreements
-from steelyard.comparison import rater_pairs
+from steelyard.comparison.raters import agreement as agreements
+from steelyard.comparison.raters import pairs
 from tests.hypothesis_profiles import examples
 
 Labels = dict[str, dict[str, int]]
@@ -86,7 +86,7 @@ def crowd(n_raters: int, n_items: int) -> Labels:
 
 def test_many_pairs_have_the_same_values_and_no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     with_intervals = sy.agreement(crowd(4, 12), n_resamples=50)
-    monkeypatch.setattr(rater_pairs, "MOST_RESAMPLED", 5)
+    monkeypatch.setattr(pairs, "MOST_RESAMPLED", 5)
     without = sy.agreement(crowd(4, 12), n_resamples=50)
     assert {pair.no_interval for pair in without.pairs} == {"many"}
     for own, other in zip(without.pairs, with_intervals.pairs, strict=True):

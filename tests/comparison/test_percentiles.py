@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.report.words import read_words
-from steelyard.stats.percentile_differences import percentile_difference
+from steelyard.stats.intervals.percentiles import percentile_difference
 
 pytest.importorskip("scipy.stats", reason="comparisons need the extra stats")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
-from steelyard.data.run_folder import RunFolder
+from steelyard.comparison.changes import SettingsDiff, settings_diff
+from steelyard.data.folders.run_folder import RunFolder
 
 
 def folder(path: Path, config: object, **manifest: object) -> RunFolder:

@@ -9,7 +9,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.clusters import Clustering, SharedGold, question_clusters, shared_gold
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.intervals.means import mean_intervals
 
 LINES = [
     {"qid": "a", "query": "?", "talk": "t1", "evidence": [{"doc": "one", "quote": "x"}]},

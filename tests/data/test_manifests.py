@@ -6,9 +6,14 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.base.shapes import Table
-from steelyard.data.bench_folder import read_bench_manifest, write_bench_manifest
-from steelyard.data.manifests import MANIFEST, Manifests
-from steelyard.data.run_manifest import read_manifest, write_manifest
+from steelyard.data.folders.manifests import (
+    MANIFEST,
+    Manifests,
+    read_bench_manifest,
+    read_manifest,
+    write_bench_manifest,
+    write_manifest,
+)
 
 ATLASES = Manifests("atlas", "is_atlas", version=2, shape=Table({"name": str}, {}), beside=("maps",))
 

@@ -12,12 +12,11 @@ import steelyard as sy
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.chunk_table import ChunkTable, read_chunks
 from steelyard.data.corpus import Chunks, Document
-from steelyard.data.manifests import write_json
+from steelyard.data.folders.manifests import CONFIG, OUTPUTS, write_json, write_manifest
+from steelyard.data.folders.run_folder import write_chunks
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.data.run_folder import write_chunks
-from steelyard.data.run_manifest import CONFIG, OUTPUTS, write_manifest
-from steelyard.experiment.opening import open_corpus
+from steelyard.experiment.door.opening import open_corpus
 
 TEXT = {"qid": "q", "query": "who?", "evidence": [{"text": "the cat"}]}
 CAT = {"id": "c1", "text": "So the cat sat."}

@@ -9,9 +9,9 @@ import pytest
 
 from steelyard.base.errors import InputError, OutputError
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.folders.run_folder import RunFolder, read_run_folder, write_run_folder
 from steelyard.data.responses import decode_response
-from steelyard.data.run_folder import RunFolder, read_run_folder, write_run_folder
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.door.evaluation import evaluate
 from steelyard.rag.pipeline.pipeline import Pipeline
 from tests.rag.small import QUESTIONS, TEXTS, Common, Shortest, Stops
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import OutputError
-from steelyard.data import run_lock as locking
-from steelyard.data.run_lock import LOCK, Holder, run_lock
+from steelyard.data.folders import run_lock as locking
+from steelyard.data.folders.run_lock import LOCK, Holder, run_lock
 
 HOLDING = """
 import sys, time
 from pathlib import Path
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_lock import run_lock
 with run_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

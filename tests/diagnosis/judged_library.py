@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES, Criteria
-from steelyard.experiment.verdict_choice import VerdictChoice
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.verdict_choice import VerdictChoice
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 
 N_FILLERS = 150
 Rank = int | str | None

@@ -12,10 +12,9 @@ from steelyard.data.outputs import Outputs
 from steelyard.diagnosis.advice import MISTAKES, RULES, Advice, rule
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.facts import Facts
-from steelyard.diagnosis.thresholds import MIN_EXPLAINED
-from steelyard.diagnosis.uncertainty import corrected, tails
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.diagnosis.thresholds import MIN_EXPLAINED, corrected, tails
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.views.diagnosis import advice_text
 from steelyard.report.words import read_words
 from tests.diagnosis import library

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
-from steelyard.diagnosis.curves import curves
+from steelyard.diagnosis.ceilings import curves
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.lists import is_head, lists_of
-from steelyard.experiment.evaluation import evaluate, weigh
+from steelyard.experiment.door.evaluation import evaluate, weigh
 from steelyard.measures import parse
 from steelyard.measures.perfect import perfect_reranking
 from tests.diagnosis import library

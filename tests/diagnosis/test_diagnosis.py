@@ -6,8 +6,8 @@ from steelyard.comparison.comparison import compare
 from steelyard.data.outputs import Outputs
 from steelyard.data.segments import length_bounds, segments
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.diagnosis.groups import question_groups
-from steelyard.experiment.evaluation import weigh
+from steelyard.diagnosis.facts import question_groups
+from steelyard.experiment.door.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
 
 

@@ -12,8 +12,8 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.diagnosis.funnel import AT, STAGES, Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 from tests.align.naive import Weighed
 from tests.align.random_evidence import Case, cases
 from tests.diagnosis import library

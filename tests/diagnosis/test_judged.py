@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from steelyard.diagnosis.diagnosing import diagnose
-from steelyard.diagnosis.judged import JudgedSystem
-from steelyard.diagnosis.outcomes import NO, UNDEFINED, YES
-from steelyard.experiment.evaluation import weigh
+from steelyard.diagnosis.outcomes import NO, UNDEFINED, YES, JudgedSystem
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.judges.records import JudgedAnswer, Unit
 from steelyard.judges.verdicts import Verdicts
 from tests.diagnosis import judged_library

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores_json import as_json, read_scores
-from steelyard.stats.intervals import mean_intervals
+from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.stats.intervals.means import mean_intervals
 
 QUESTIONS = [{"qid": f"q{i:02}", "query": "?", "talk": i // 4, "rel_map": {f"d{i // 3}": 1}} for i in range(24)]
 RUNS = {

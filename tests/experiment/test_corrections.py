@@ -16,7 +16,7 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.corrections import COLUMNS
 from steelyard.experiment.labelled_units import SystemLabels
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.judges.calibration import labels_digest
 from steelyard.judges.items import ItemTable, items
 from steelyard.judges.labels import Decision, Labels

@@ -17,7 +17,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.schema import SCORES
-from steelyard.data.bench_folder import write_bench_manifest
+from steelyard.data.folders.manifests import write_bench_manifest
 
 TRUTH: dict[str, dict[str, float]] = {
     "found": {"a": 1, "b": 2, "c": 0},

@@ -11,10 +11,10 @@ import pytest
 
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.progress import no_progress
+from steelyard.data.folders.run_folder import RunFolder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.data.run_folder import RunFolder
-from steelyard.data.run_lock import run_lock
 from steelyard.experiment.judging import judge, judge_run, plan_judging
 from steelyard.judges.verdict import Table
 from steelyard.judges.verdicts import FOLDER, Verdicts
@@ -105,7 +105,7 @@ def test_another_process_that_judges_into_the_folder_is_named(folder: RunFolder)
     program = f"""
 import sys, time
 from pathlib import Path
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_lock import run_lock
 with run_lock(Path({str(folder.path / FOLDER)!r})):
     print("held", flush=True)
     sys.stdin.read()

@@ -11,10 +11,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.align import resolver
-from steelyard.data import run_folder
+from steelyard.data.folders import run_folder
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.experiment.opening import open_corpus, open_inputs
+from steelyard.experiment.door.opening import open_corpus, open_inputs
 
 LINE: dict[str, Any] = {"qid": "q", "query": "?"}
 RUN = {"q": ["d"]}

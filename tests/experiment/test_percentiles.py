@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.report.formats.scores import scores_text, table
 from steelyard.report.words import read_words
-from steelyard.stats.intervals import skewed_intervals
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.means import skewed_intervals
+from steelyard.stats.intervals.percentiles import percentile_interval
 
 RNG = np.random.default_rng(8)
 TRUTH = {f"q{i:03}": {"d": 1} for i in range(120)}

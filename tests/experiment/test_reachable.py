@@ -9,8 +9,8 @@ from hypothesis import given
 import steelyard as sy
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Alignment
 from tests.align.random_evidence import Case, cases
 from tests.hypothesis_profiles import examples

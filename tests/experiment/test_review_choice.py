@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.data.run_folder import RunFolder
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.review_choice import check_labels, named_labels, review_file, review_of
 from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.same_judge import judges_differ
-from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.table.json import as_json
+from steelyard.experiment.table.same_judge import judges_differ
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.views.headline import headline
 from steelyard.report.words import read_words

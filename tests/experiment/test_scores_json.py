@@ -16,8 +16,8 @@ from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.formats.scores import FORMATS
 from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words

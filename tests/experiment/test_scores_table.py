@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.base.schema import SCORES
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.formats.scores import FORMATS
 from tests.experiment.test_scores_json import ARRAYS, all_scores, same
 

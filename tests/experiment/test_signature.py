@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.signature import Signature, signature_of
+from steelyard.experiment.table.scores import Scores
+from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.formats.gating import gate_markdown, gate_text

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores_json import as_json, read_scores
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 

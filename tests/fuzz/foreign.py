@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import write_run_folder
 from steelyard.judges.calibrating import calibrate
 from steelyard.report.pooling import pool_review
 from steelyard.report.reviewing import sample_review

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 import steelyard as sy
-from steelyard.experiment.scores import Scores
-from steelyard.stats.intervals import Intervals
+from steelyard.experiment.table.scores import Scores
+from steelyard.stats.intervals.means import Intervals
 
 
 def scores_of(

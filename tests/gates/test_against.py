@@ -8,7 +8,7 @@ import pytest
 from steelyard.gates.gating import gate
 from steelyard.report.formats.gating import gate_sheets, wanted_text
 from steelyard.report.words import read_words
-from steelyard.stats.effects import relative_change
+from steelyard.stats.tests.effects import relative_change
 from tests.gates.stated import scores_of
 
 RNG = np.random.default_rng(3)

@@ -12,15 +12,14 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.data.bench_folder import write_bench_manifest
-from steelyard.experiment.scores_json import as_json
-from steelyard.experiment.stored import open_scores
+from steelyard.data.folders.manifests import write_bench_manifest
+from steelyard.experiment.door.stored import open_scores
+from steelyard.experiment.table.json import as_json
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.ratings import rate
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words
-from steelyard.stats.percentile_differences import percentile_difference
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.percentiles import percentile_difference, percentile_interval
 from tests.cli.test_gate import exits
 from tests.gates.stated import stated
 from tests.gates.test_gating import FINE

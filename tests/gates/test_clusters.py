@@ -8,11 +8,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.clusters import Clustering
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import gate
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words
-from steelyard.stats.equivalence import non_inferiority
+from steelyard.stats.tests.equivalence import non_inferiority
 from tests.gates.stated import scores_of
 
 RNG = np.random.default_rng(3)

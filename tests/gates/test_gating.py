@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
 from steelyard.report.formats.gating import gate_json, gate_markdown, gate_sheet, gate_sheets, reason_text
 from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.effects import relative_change
-from steelyard.stats.equivalence import non_inferiority
-from steelyard.stats.power import questions_needed
-from steelyard.stats.resolution import Resolution
+from steelyard.stats.power.detectable import min_detectable_difference
+from steelyard.stats.power.power import questions_needed
+from steelyard.stats.power.resolution import Resolution
+from steelyard.stats.tests.effects import relative_change
+from steelyard.stats.tests.equivalence import non_inferiority
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
 from tests.measures.registered import forget_afterwards

@@ -75,7 +75,7 @@ def test_too_few_labels_decide_nothing_and_say_how_many_would() -> None:
 @pytest.mark.parametrize(("value", "limit"), [(0.85, 0.8), (0.75, 0.8), (0.95, 0.7)])
 @pytest.mark.parametrize("name", ["kappa", "sensitivity"])
 def test_so_many_labels_decide_and_fewer_do_not(name: str, value: float, limit: float) -> None:
-    from steelyard.stats.raters import wilson_ends
+    from steelyard.stats.labels.raters import wilson_ends
 
     def estimate(factor: float) -> Estimate:
         if name == "kappa":

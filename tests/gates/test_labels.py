@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import write_run_folder
-from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.table.json import as_json
 from steelyard.gates.profile_files import parse_profile
 from steelyard.judges.items import items
 from steelyard.judges.labels import Decision

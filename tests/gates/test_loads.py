@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.data.bench_folder import write_bench_manifest
-from steelyard.experiment.scores_json import as_json
+from steelyard.data.folders.manifests import write_bench_manifest
+from steelyard.experiment.table.json import as_json
 from steelyard.gates.gating import Gate, gate
 from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words

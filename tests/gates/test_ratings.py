@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import rate, reaches
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.percentiles import percentile_interval
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review, Sample, Stratum
 

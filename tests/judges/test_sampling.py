@@ -211,7 +211,7 @@ def test_variance_is_that_of_labels() -> None:
 @pytest.mark.parametrize("wished", [0.2, 0.15])
 def test_intervals_are_as_wide_as_was_wished(noise: float, wished: float) -> None:
     """By the variance that labels show about as wide; by the greatest that there can be, no wider."""
-    from steelyard.stats.prediction_powered import corrected_mean
+    from steelyard.stats.labels.prediction_powered import corrected_mean
 
     rng, widths = np.random.default_rng(1), {0.25: list[float](), noise * (1 - noise): list[float]()}
     for _ in range(40):

@@ -16,8 +16,8 @@ from steelyard.data.run import Run
 from steelyard.data.truth import Truth
 from steelyard.measures import Alignment, Measure, make, parse
 from steelyard.measures.alignment import Evidence
-from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of
+from steelyard.measures.perfect import ties_best, ties_worst, unjudged_relevant
 from tests.hypothesis_profiles import examples
 from tests.measures import naive
 from tests.measures.test_ties import AVERAGED, DOCS, averaged, labelled, orders, scored

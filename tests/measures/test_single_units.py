@@ -16,8 +16,15 @@ from steelyard.judges.items import decided, restricted
 from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Verdict
 from steelyard.measures import JudgedAnswers
-from steelyard.measures.judged_answers import CONTRADICTED, NOT_FOUND, NOT_JUDGED, SUPPORTED
-from steelyard.measures.single_units import owners, single_units, with_verdicts
+from steelyard.measures.judged_answers import (
+    CONTRADICTED,
+    NOT_FOUND,
+    NOT_JUDGED,
+    SUPPORTED,
+    owners,
+    single_units,
+    with_verdicts,
+)
 from tests.judges.strategies import arrays_of, records
 
 VERDICTS = {

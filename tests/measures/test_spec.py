@@ -22,9 +22,9 @@ from steelyard.measures import (
     registry,
 )
 from steelyard.measures.alignment import Floats
-from steelyard.measures.meanings import meaning
 from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
+from steelyard.measures.registry import meaning
 from steelyard.measures.spec import measure_or_column
 from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import builtin, specs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.door.evaluation import evaluate
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline

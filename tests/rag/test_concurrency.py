@@ -15,7 +15,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError, StageError
-from steelyard.data.run_folder import RunFolder
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.rag.concurrency import results_of
 from steelyard.rag.config import Config
 from steelyard.rag.own.system import TargetSystem

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import StageError
-from steelyard.data.run_folder import RunFolder
-from steelyard.experiment.evaluation import evaluate
+from steelyard.data.folders.run_folder import RunFolder
+from steelyard.experiment.door.evaluation import evaluate
 from steelyard.rag.config import Config
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.pipeline.pipeline import Pipeline

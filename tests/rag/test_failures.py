@@ -10,11 +10,11 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import StageError
 from steelyard.data.corpus import Passage
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.outputs import Outputs
 from steelyard.data.responses import Response, decode_response, encode_response
-from steelyard.data.run_folder import RunFolder
 from steelyard.diagnosis.diagnosing import diagnose
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.formats.run import run_lines
 from steelyard.report.formats.scores import table

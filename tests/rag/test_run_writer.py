@@ -15,8 +15,8 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError, OutputError, StageError
 from steelyard.data import outputs
-from steelyard.data.run_folder import RunFolder, find_run_folder, read_run_folder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_folder import RunFolder, find_run_folder, read_run_folder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs import writer as run_writer
 from steelyard.rag.runs.changes import _changed_settings
@@ -186,7 +186,7 @@ def test_a_reader_of_a_folder_that_cannot_be_written_is_told(folder: Path, monke
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr("os.replace", refuse)
-    monkeypatch.setattr("steelyard.data.run_replacement._PATIENCE_S", 0)
+    monkeypatch.setattr("steelyard.data.folders.run_replacement._PATIENCE_S", 0)
     with pytest.raises(
         OutputError, match=r"cannot take the place of the old one \(Read-only file system\); it is whole in"
     ):
@@ -196,7 +196,7 @@ def test_a_reader_of_a_folder_that_cannot_be_written_is_told(folder: Path, monke
 def test_a_reader_waits_for_the_moves_of_another_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline().run(questions(3), folder)
     state = whole_states(folder)[0]
-    monkeypatch.setattr("steelyard.data.run_replacement._PATIENCE_S", 0.05)
+    monkeypatch.setattr("steelyard.data.folders.run_replacement._PATIENCE_S", 0.05)
     with run_lock(state), pytest.raises(OutputError, match="is being written by process"):
         read_run_folder(state)
     assert read_run_folder(state).config["k"] == 2
@@ -533,13 +533,13 @@ def test_a_folder_that_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatc
 
     with monkeypatch.context() as patched:
         patched.setattr("tempfile.mkstemp", refuse)
-        patched.setattr("steelyard.data.run_lock._acquire", refuse)
+        patched.setattr("steelyard.data.folders.run_lock._acquire", refuse)
         with pytest.raises(OutputError, match=r"2 answers are kept\. Make the folder writable, and start the same run"):
             pipeline().run(questions(3), folder)
     pipeline().run(questions(3), folder)
     with monkeypatch.context() as patched:
         patched.setattr("tempfile.mkstemp", refuse)
-        patched.setattr("steelyard.data.run_lock._acquire", refuse)
+        patched.setattr("steelyard.data.folders.run_lock._acquire", refuse)
         assert ids(pipeline().run(questions(3), folder)) == ["q0", "q1", "q2"]
 
 

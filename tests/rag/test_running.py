@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.base.errors import DuplicateError, InputError, OutputError, StageError
 from steelyard.base.notes import Note
-from steelyard.data.run_folder import read_run_folder
-from steelyard.data.run_lock import LOCK, Holder, run_lock
+from steelyard.data.folders.run_folder import read_run_folder
+from steelyard.data.folders.run_lock import LOCK, Holder, run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.pipeline.pipeline import Pipeline

@@ -12,13 +12,13 @@ from steelyard.align import resolver
 from steelyard.base.errors import InputError, MeasureError, OutputError, StageError
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
-from steelyard.data.run_lock import run_lock
-from steelyard.experiment.evaluation import evaluate
+from steelyard.data.folders.run_lock import run_lock
+from steelyard.experiment.door.evaluation import evaluate
 from steelyard.measures.registry import Definition
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import MEASURES, OVERWRITING, SweepNote, Swept, grid, setting_text, sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.stats.leads import Lead, lead_over_average, lead_over_next
+from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
 from tests.rag import small
 from tests.rag.server import Fault, Server, status
 

@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.data.run_folder import write_run_folder
+from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh

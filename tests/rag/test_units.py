@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.base.errors import InputError, MeasureError
 from steelyard.base.notes import Note
-from steelyard.data.run_folder import read_run_folder
+from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.sweeping import sweep

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts

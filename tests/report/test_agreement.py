@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from steelyard.report.charts.agreement import draw_agreement
 from steelyard.report.words import read_words
-from steelyard.stats.raters import wilson_interval
+from steelyard.stats.labels.raters import wilson_interval
 
 pytest.importorskip("altair", reason="charts need the extra report")
 

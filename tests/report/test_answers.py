@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.experiment.verdict_choice import RunVerdicts
+from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts

@@ -17,7 +17,7 @@ from steelyard.bench import frames
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.rerankers import bench_rerankers
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.benching import BENCH_FORMATS, BenchReport
 from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from steelyard.comparison.changes import Changes, Listed, Mover, list_change
-from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.comparison.changes import Changes, Listed, Mover, SettingsDiff, list_change
 from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.views.changes import (
     changes_json,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.measures import parse
 from steelyard.report.charts.drawing import curve_measures, draw_charts, scatter_pair
 from steelyard.report.charts.plot import theme

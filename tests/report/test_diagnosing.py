@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from steelyard.diagnosis.advice import Advice
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.views.diagnosis import (

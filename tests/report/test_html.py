@@ -24,11 +24,11 @@ from hypothesis.extra import numpy as hnp
 from steelyard.align.resolver import Resolver
 from steelyard.base.errors import InputError
 from steelyard.data.corpus import Document, Passage
+from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import write_run_folder
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.gates.gating import gate
 from steelyard.report.contents import Contents
 from steelyard.report.details.details import Details

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.details import details, limits
 from steelyard.report.details.limits import LINKED, singled_questions, widest_questions
 from steelyard.report.report import Report

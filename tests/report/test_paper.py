@@ -37,7 +37,7 @@ def test_marks_are_verdicts_and_the_caption_explains_them() -> None:
 
 def _graded(queries: list[str]) -> Report:
     """Three systems that are apart on every question."""
-    from steelyard.experiment.evaluation import weigh
+    from steelyard.experiment.door.evaluation import weigh
 
     good, middle, bad = ["a", "x"], ["x", "a"], ["x", "y"]
     runs = {"good": dict.fromkeys(queries, good), "middle": dict.fromkeys(queries, middle),

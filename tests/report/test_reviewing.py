@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.judges.review import Review
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words

@@ -9,8 +9,8 @@ import pytest
 
 from steelyard.base.notes import PLAIN, Note
 from steelyard.cli.run import run as run_command
-from steelyard.data.run_folder import read_run_folder
-from steelyard.data.run_manifest import write_manifest
+from steelyard.data.folders.manifests import write_manifest
+from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
 from steelyard.report.formats.run import first_failure, run_lines

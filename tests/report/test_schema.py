@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.table.json import as_json
 from steelyard.report.formats.design import design_json
 from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.words import read_words

@@ -14,13 +14,13 @@ from steelyard.align.gold import LossCode
 from steelyard.align.resolver import GoldMapping
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.corrections import Correction
-from steelyard.experiment.score_arrays import CAUSES
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_frame import STATUSES
+from steelyard.experiment.table.arrays import CAUSES
+from steelyard.experiment.table.frame import STATUSES
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.formats import scores as formats
 from steelyard.report.views.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
-from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
 from tests.cli.command import complaint, printed
 from tests.report.untranslated import untranslated
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.data.truth import Truth
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.report.report import Report
 from steelyard.report.views.diagnosis import worst_stage

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.report import Report
 from steelyard.report.words import read_words

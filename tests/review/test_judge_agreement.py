@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.judges.decided_items import DecidedItem
 from steelyard.review.judge_agreement import judge_agreement
-from steelyard.stats.raters import wilson_ends
+from steelyard.stats.labels.raters import wilson_ends
 
 
 def test_items_that_go_wrong_together_count_as_fewer() -> None:

@@ -24,7 +24,7 @@ from steelyard.review.rater_agreement import rater_agreement
 from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
-from steelyard.stats.raters import auc, cohen_kappa, krippendorff_alpha
+from steelyard.stats.labels.raters import auc, cohen_kappa, krippendorff_alpha
 from tests.review.small import QUESTIONS, outputs
 
 pytest.importorskip("scipy", reason="intervals need the extra stats")

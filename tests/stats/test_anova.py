@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.anova import f_power, fewest_questions_f
-from steelyard.stats.power import fewest_questions, power
+from steelyard.stats.power.power import f_power, fewest_questions, fewest_questions_f, power
 from tests.hypothesis_profiles import examples
 
 effects = st.floats(0.05, 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.backlog import backlog
+from steelyard.stats.load import backlog
 from tests.bench.queueing import Queue, schedule
 from tests.hypothesis_profiles import examples
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.stats.captured import captured_share
-from steelyard.stats.intervals import mean_intervals
+from steelyard.stats.intervals.means import captured_share, mean_intervals
 
 
 def test_all_of_the_headroom_in_each_query_is_1_and_leaves_room_for_other_queries():

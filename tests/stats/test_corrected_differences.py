@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.simulated.judged_differences import JUDGES, Favour, JudgedPair, shown
 
-from steelyard.stats.corrected_differences import corrected_difference
-from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_difference, corrected_mean
 from steelyard.stats.samples import RARE, mean_error
 
 pytest.importorskip("scipy.stats", reason="tests need the extra stats")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.detectable import detectable_errors, min_detectable_difference, questions_planned
-from steelyard.stats.paired import sign_flip_interval
-from steelyard.stats.power import fewest_questions, power
+from steelyard.stats.power.detectable import detectable_errors, min_detectable_difference, questions_planned
+from steelyard.stats.power.power import fewest_questions, power
+from steelyard.stats.tests.paired import sign_flip_interval
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 

@@ -7,20 +7,19 @@ import sys
 import numpy as np
 import pytest
 
-from steelyard.stats import flipping
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.paired import sign_flip
-from steelyard.stats.pairs import sign_flip_pairs
-from steelyard.stats.tukey import tukey
+from steelyard.stats.intervals.means import mean_intervals
+from steelyard.stats.tests import paired
+from steelyard.stats.tests.paired import sign_flip
+from steelyard.stats.tests.pairs import sign_flip_pairs, tukey
 
 ALL_BITS = """
 import hashlib
 import numpy as np
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.paired import paired_t, sign_flip, sign_test, wilcoxon
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.pairs import sign_flip_pairs, t_pairs
-from steelyard.stats.tukey import tukey
+from steelyard.stats.intervals.means import mean_intervals
+from steelyard.stats.tests.paired import paired_t, sign_flip, sign_test, wilcoxon
+from steelyard.stats.power.detectable import min_detectable_difference
+from steelyard.stats.tests.pairs import sign_flip_pairs, t_pairs
+from steelyard.stats.tests.pairs import tukey
 
 bits = hashlib.sha256()
 for s, n in ((3, 16), (12, 43), (4, 700), (2, 5001)):
@@ -58,7 +57,7 @@ def test_threads_move_no_bit() -> None:
 def test_the_size_of_a_block_moves_no_bit(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = np.random.default_rng(n).random((5, n))
     whole = sign_flip_pairs(scores, seed=0, n_resamples=2000).p
-    monkeypatch.setattr(flipping, "_NUMBERS_AT_ONCE", 700)
+    monkeypatch.setattr(paired, "_NUMBERS_AT_ONCE", 700)
     assert sign_flip_pairs(scores, seed=0, n_resamples=2000).p.tobytes() == whole.tobytes()
 
 
@@ -67,10 +66,10 @@ def test_sums_are_exact_in_any_order() -> None:
     rng = np.random.default_rng(0)
     for n in (2, 43, 1000):
         values = rng.random((3, n)) * 10.0 ** rng.integers(-8, 8)
-        grid = flipping.on_grid(values)
+        grid = paired.on_grid(values)
         assert (grid.steps == np.rint(grid.steps)).all()
         assert grid.steps.sum(axis=1).max() <= 2**52
-        signs = next(flipping.sign_blocks(n, n_resamples=20, seed=0, width=1))
+        signs = next(paired.sign_blocks(n, n_resamples=20, seed=0, width=1))
         exact = [
             [sum(int(step) * int(sign) for step, sign in zip(row, s, strict=True)) for row in grid.steps] for s in signs
         ]
@@ -78,10 +77,10 @@ def test_sums_are_exact_in_any_order() -> None:
 
 
 def test_signs_are_fair_and_all_patterns_come_once() -> None:
-    every = np.concatenate(list(flipping.sign_blocks(10, n_resamples=None, seed=0, width=10**5)))
+    every = np.concatenate(list(paired.sign_blocks(10, n_resamples=None, seed=0, width=10**5)))
     assert len(np.unique(every, axis=0)) == 2**10
     assert set(np.unique(every)) == {-1, 1}
-    drawn = np.concatenate(list(flipping.sign_blocks(70, n_resamples=20_000, seed=0, width=1)))
+    drawn = np.concatenate(list(paired.sign_blocks(70, n_resamples=20_000, seed=0, width=1)))
     assert drawn.shape == (20_000, 70)
     assert np.abs(drawn.mean(axis=0)).max() < 0.03
     assert np.abs(np.corrcoef(drawn.T) - np.eye(70)).max() < 0.04

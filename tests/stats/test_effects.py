@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
+from steelyard.stats.tests.effects import WinTieLoss, relative_change, standardised, win_tie_loss
 from tests.hypothesis_profiles import examples
 
 quick = examples(100)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.equivalence import non_inferiority, tost
+from steelyard.stats.tests.equivalence import non_inferiority, tost
 from tests.hypothesis_profiles import examples
 
 quick = examples(80)

@@ -12,10 +12,9 @@ from benchmarks.simulated.power import normal, real
 from benchmarks.simulated.samples import alike, near_copies
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.equivalence import non_inferiority, tost
-from steelyard.stats.paired import paired_t, sign_flip, wilcoxon
-from steelyard.stats.pairs import sign_flip_pairs, t_pairs
-from steelyard.stats.tukey import tukey
+from steelyard.stats.tests.equivalence import non_inferiority, tost
+from steelyard.stats.tests.paired import paired_t, sign_flip, wilcoxon
+from steelyard.stats.tests.pairs import sign_flip_pairs, t_pairs, tukey
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow

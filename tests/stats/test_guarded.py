@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from steelyard.stats.guarded import FEW_DIFFERENCES, MANY_QUERIES, guarded_tukey
-from steelyard.stats.paired import paired_t, sign_flip
-from steelyard.stats.pairs import sign_flip_pairs
-from steelyard.stats.tukey import tukey, tukey_limit
+from steelyard.stats.tests.groups import FEW_DIFFERENCES, MANY_QUERIES, guarded_tukey
+from steelyard.stats.tests.paired import paired_t, sign_flip
+from steelyard.stats.tests.pairs import sign_flip_pairs, tukey, tukey_limit
 
 pytest.importorskip("scipy", reason="the tests of differences need the extra stats")
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.stats.independence import independence_p
+from steelyard.stats.labels.judge_shift import independence_p
 
 RNG = np.random.default_rng(3)
 

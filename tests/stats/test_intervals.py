@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from steelyard.base.errors import InputError
-from steelyard.stats.intervals import mean_intervals, skewed_intervals
+from steelyard.stats.intervals.means import mean_intervals, skewed_intervals
 from steelyard.stats.samples import mean_error
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared

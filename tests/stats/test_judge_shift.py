@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from benchmarks.simulated.drift import Judges, TwoRuns
 
-from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
+from steelyard.stats.labels.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import RARE, mean_error
-from steelyard.stats.student import t_quantile
 
 pytest.importorskip("scipy.stats", reason="tests need the extra stats")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from benchmarks.simulated.leads import DRAWS, exceeded
 
-from steelyard.stats.leads import lead_over_average, lead_over_next
-from steelyard.stats.paired import paired_t
+from steelyard.stats.rankings import lead_over_average, lead_over_next
+from steelyard.stats.tests.paired import paired_t
 
 pytest.importorskip("scipy", reason="the tests need the extra stats")
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.stats.lines import fit_line
-from steelyard.stats.student import t_quantile
+from steelyard.stats.load import fit_line
+from steelyard.stats.numerics import t_quantile
 
 
 def test_the_line_is_that_of_least_squares() -> None:

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError, MissingExtraError
-from steelyard.stats.flipping import EXACT_QUERIES
-from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_flip_interval, sign_test, wilcoxon
+from steelyard.stats.tests.paired import (
+    EXACT_QUERIES,
+    PairedTest,
+    paired_t,
+    sign_flip,
+    sign_flip_interval,
+    sign_test,
+    wilcoxon,
+)
 from tests.hypothesis_profiles import examples
 
 Floats = npt.NDArray[np.float64]

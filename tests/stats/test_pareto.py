@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.stats.pareto import dominates
+from steelyard.stats.rankings import dominates
 
 
 def test_against_a_loop() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.stats.percentile_differences import percentile_difference
-from steelyard.stats.percentiles import percentile_interval
+from steelyard.stats.intervals.percentiles import percentile_difference, percentile_interval
 
 gates = pytest.importorskip("benchmarks.simulated.percentile_gates")
 

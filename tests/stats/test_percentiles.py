@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.percentiles import neighbours_alike, percentile_interval, percentile_intervals
+from steelyard.stats.intervals.percentiles import neighbours_alike, percentile_interval, percentile_intervals
 from tests.hypothesis_profiles import examples
 
 requests = pytest.importorskip("benchmarks.simulated.requests")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
-from steelyard.stats.power import power, questions_needed
+from steelyard.stats.power.power import power, questions_needed
 from tests.hypothesis_profiles import examples
 
 quick = examples(60)

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.prediction_powered import CorrectedMean, corrected_mean
-from steelyard.stats.thresholds import choose_threshold
+from steelyard.stats.intervals.means import mean_intervals
+from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.thresholds import choose_threshold
 
 labels = pytest.importorskip("benchmarks.simulated.labels")
 

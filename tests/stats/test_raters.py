@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 
 from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError
-from steelyard.stats.rater_counts import Weights, kendall_of_counts, pair_counts, spearman_of_counts
-from steelyard.stats.raters import (
+from steelyard.stats.labels.raters import (
+    Weights,
     auc,
     balanced_accuracy,
     cohen_kappa,
     confusion_matrix,
+    kendall_of_counts,
     krippendorff_alpha,
+    pair_counts,
     spearman,
+    spearman_of_counts,
     wilson_interval,
 )
 from tests.hypothesis_profiles import examples

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.stats.paired import paired_t
-from steelyard.stats.repeats import means_of_runs, variance_components
+from steelyard.stats.spread import means_of_runs, variance_components
+from steelyard.stats.tests.paired import paired_t
 
 
 def test_components_by_hand() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from steelyard.base.arrays import Floats
-from steelyard.stats.rater_counts import kappa_of_counts
-from steelyard.stats.resampling import cluster_bootstrap
+from steelyard.stats.intervals.resampling import cluster_bootstrap
+from steelyard.stats.labels.raters import kappa_of_counts
 
 
 def kappa(sums: Floats) -> Floats:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from benchmarks.simulated.gates import scatters, shown_at_needed
 
-from steelyard.stats.detectable import stretch
-from steelyard.stats.equivalence import non_inferiority
-from steelyard.stats.power import questions_needed
-from steelyard.stats.resolution import Resolution
+from steelyard.stats.power.detectable import stretch
+from steelyard.stats.power.power import questions_needed
+from steelyard.stats.power.resolution import Resolution
 from steelyard.stats.samples import mean_error
 from steelyard.stats.spread import spread_df
+from steelyard.stats.tests.equivalence import non_inferiority
 from tests.shared_data import shared
 
 pytest.importorskip("scipy.stats", reason="the test needs the extra stats")

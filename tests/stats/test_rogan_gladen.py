@@ -10,7 +10,7 @@ import pytest
 from benchmarks.corrected_rates import JUDGES, SHARES, SIZES, coverage
 
 from steelyard.base.errors import InputError
-from steelyard.stats.rogan_gladen import corrected_rate
+from steelyard.stats.labels.rogan_gladen import corrected_rate
 
 GOOD = {"hits": 90, "misses": 10, "false_alarms": 20, "rejections": 80}
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
-from steelyard.stats.scalability import fit_scalability
+from steelyard.stats.load import fit_scalability
 from tests.hypothesis_profiles import examples
 
 USERS = np.array([1.0, 2, 4, 8, 16, 32])

@@ -14,12 +14,11 @@ from scipy import stats as scipy_stats
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.stats.corrections import CORRECTIONS, correct
-from steelyard.stats.grouping import indistinguishable
-from steelyard.stats.paired import paired_t, sign_flip
-from steelyard.stats.pairs import Pairs, all_pairs, corrected, sign_flip_pairs, t_pairs
 from steelyard.stats.samples import differences
-from steelyard.stats.tukey import tukey, tukey_limit
+from steelyard.stats.tests.corrections import CORRECTIONS, correct
+from steelyard.stats.tests.groups import indistinguishable
+from steelyard.stats.tests.paired import paired_t, sign_flip
+from steelyard.stats.tests.pairs import Pairs, all_pairs, corrected, sign_flip_pairs, t_pairs, tukey, tukey_limit
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.stats.student import t_quantile
+from steelyard.stats.numerics import t_quantile
 
 scipy_special = pytest.importorskip("scipy.special", reason="the oracle is in the extra stats")
 

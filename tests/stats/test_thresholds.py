@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.raters import wilson_ends
-from steelyard.stats.thresholds import choose_threshold, optimism
+from steelyard.stats.labels.raters import wilson_ends
+from steelyard.stats.labels.thresholds import choose_threshold, optimism
 from tests.hypothesis_profiles import examples
 
 ITEMS = st.lists(

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.intervals import mean_intervals
-from steelyard.stats.two_samples import group_difference
+from steelyard.stats.intervals.means import group_difference, mean_intervals
 from tests.hypothesis_profiles import examples
 
 Floats = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
-from steelyard.stats.equivalence import IDENTICAL, non_inferiority, tost
+from steelyard.stats.intervals.unseen import UnseenLoss
 from steelyard.stats.samples import NO_SPREAD
-from steelyard.stats.unseen import UnseenLoss
+from steelyard.stats.tests.equivalence import IDENTICAL, non_inferiority, tost
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
 

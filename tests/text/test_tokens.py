@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
-from steelyard.text.stopwords import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
+from steelyard.text.languages import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
+from steelyard.text.scripts import simplified, without_accents
 from steelyard.text.tokens import Tokenizer
-from steelyard.text.variants import simplified, without_accents
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "tokens.jsonl"

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from steelyard.text.variants import _simplified, _unaccented, simplified, traditional_of, without_accents
+from steelyard.text.scripts import _simplified, _unaccented, simplified, traditional_of, without_accents
 
 
 def test_the_table_leads_from_one_character_to_one_in_one_step() -> None:

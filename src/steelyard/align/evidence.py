@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from steelyard.align.aligned import Aligned
 from steelyard.align.gold import Gold
+from steelyard.align.hits import Aligned
 from steelyard.align.rankings import align
 from steelyard.align.resolution import Resolution
 from steelyard.align.resolver import ResolvedGold

@@ -11,8 +11,7 @@ import polars as pl
 
 from steelyard.align.documents import NumberedDocuments
 from steelyard.align.gold import Gold, Loss
-from steelyard.align.holdings import Holdings
-from steelyard.align.places import Places, place_pieces
+from steelyard.align.places import Holdings, Places, place_pieces
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.corpus import Document

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from steelyard.align.aligned import Aligned, TieBlocks, alignments_of
-from steelyard.align.mismatch import no_common_query, refuse_look_alikes
-from steelyard.align.order import Ordered
+from steelyard.align.hits import Aligned, Ordered, TieBlocks, alignments_of, no_common_query, refuse_look_alikes
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError

@@ -20,10 +20,9 @@ from steelyard.bench.load.throughput import Objective, ramp, scalability, sustai
 from steelyard.bench.money.costs import costs, request_costs
 from steelyard.bench.quality.gains import quality
 from steelyard.bench.quality.lists import diagnostics
-from steelyard.data.bench_folder import CEILINGS, SCORES, BenchFolder, find_bench_folder
-from steelyard.data.run_manifest import CONFIG
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import read_scores
+from steelyard.data.folders.manifests import CEILINGS, CONFIG, SCORES, BenchFolder, find_bench_folder
+from steelyard.experiment.table.json import read_scores
+from steelyard.experiment.table.scores import Scores
 
 _AGAIN = "start the same bench again, which computes them from what was measured"
 

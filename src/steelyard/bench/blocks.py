@@ -16,8 +16,8 @@ from steelyard.base.errors import InputError, OutputError
 from steelyard.base.own_paths import own_file
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import ADDED, RANKINGS, REQUESTS
-from steelyard.data.bench_folder import BLOCKS
-from steelyard.io.panics import native_reader
+from steelyard.data.folders.manifests import BLOCKS
+from steelyard.io.native import native_reader
 from steelyard.io.write import write_bytes
 
 _REQUESTS, _RANKINGS = ".parquet", ".rankings.parquet"

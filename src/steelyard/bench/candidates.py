@@ -13,12 +13,12 @@ from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.base.schema import canonical_order
 from steelyard.bench.config import BenchConfig
+from steelyard.data.folders.run_folder import find_run_folder
 from steelyard.data.outputs import Outputs
 from steelyard.data.question_files import beir_queries_file
 from steelyard.data.questions import Questions
-from steelyard.data.run_folder import find_run_folder
 from steelyard.data.truth import Truth
-from steelyard.experiment.opening import Inputs, open_inputs
+from steelyard.experiment.door.opening import Inputs, open_inputs
 from steelyard.io import formats
 from steelyard.io.json_files import json_lines, query_id_of
 from steelyard.io.objects import text_id

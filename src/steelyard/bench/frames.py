@@ -34,7 +34,8 @@ p_corrected by Holm, over all rows: rerankers × depths × measures
 ceiling     mean of the ideal order of the first `depth` candidates, the tail behind them untouched;
             null where the best order is not known
 captured    (reranked - base) / (ceiling - base), with its 95% interval under the same correction; null where the
-            ceiling is hardly above the base (see `steelyard.stats.captured`), and its low end where none is ruled out
+            ceiling is hardly above the base (see `steelyard.stats.intervals.means`), and its low end where none is
+            ruled out
 verdict     "better", "worse" or "not_shown"
 """
 

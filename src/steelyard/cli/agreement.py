@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import write_result
-from steelyard.comparison.agreement import Agreement, agreement
+from steelyard.comparison.raters.agreement import Agreement, agreement
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.charts.agreement import draw_agreement

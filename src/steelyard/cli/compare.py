@@ -11,9 +11,9 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import write_result
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.result import Comparison
-from steelyard.experiment.evaluation import weigh
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.words import read_words

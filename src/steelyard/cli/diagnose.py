@@ -13,8 +13,8 @@ from steelyard.cli.terminal import screen_view, write_result
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.verdict_choice import named_verdicts
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal

@@ -8,9 +8,9 @@ from pathlib import Path
 from steelyard.base.choices import OnDuplicate, Policy, Unit
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.door.evaluation import evaluate
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.scores import check_format, scores_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.cli.progress import SOON, progress_bars
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.exporting import export
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.words import read_words

@@ -9,8 +9,8 @@ from pathlib import Path
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.cli.terminal import screen_view, show
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.gates.gating import gate
 from steelyard.io.write import refuse_overwriting, write_text
 from steelyard.report.formats.gating import gate_markdown, gate_text

@@ -10,8 +10,8 @@ from steelyard.base.errors import InputError
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
 from steelyard.comparison.design import plan
-from steelyard.experiment.evaluation import weigh
-from steelyard.experiment.verdict_choice import named_verdicts
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.design import DESIGN_FORMATS

@@ -11,10 +11,10 @@ from steelyard.base.errors import InputError
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, show, write_result
-from steelyard.data.bench_folder import find_bench_folder
-from steelyard.experiment.evaluation import weigh
+from steelyard.data.folders.manifests import find_bench_folder
+from steelyard.experiment.door.evaluation import weigh
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.report import report_terminal

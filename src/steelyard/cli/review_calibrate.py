@@ -6,8 +6,8 @@ from pathlib import Path
 
 from steelyard.base.choices import ItemTable
 from steelyard.cli.reviewing import lines_of, write_review
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.reviewing import check_format

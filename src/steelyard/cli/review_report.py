@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.cli.reviewing import lines_of, write_review
+from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.experiment.verdict_choice import named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.suffix import format_of

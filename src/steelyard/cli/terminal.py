@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from steelyard.base.result import Result
-from steelyard.io.safe_csv import safe_csv as without_formulas
-from steelyard.io.write import write_text
+from steelyard.io.write import without_formulas, write_text
 from steelyard.report.visible import REPLACEMENTS, visible
 
 _STYLED = re.compile("(\x1b\\[[12]m[^\x1b\r]*\x1b\\[0m)")

@@ -14,7 +14,7 @@ from steelyard.base.choices import Policy
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.comparison.changes import changes
+from steelyard.comparison.changes import SettingsDiff, changes, settings_diff
 from steelyard.comparison.drift import JudgeShifts, check_anchors, judge_shifts, without_tests
 from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
 from steelyard.comparison.leaderboards import agreements
@@ -23,13 +23,12 @@ from steelyard.comparison.result import Comparison, Segmentation
 from steelyard.comparison.rows import comparison_rows
 from steelyard.comparison.samples import Sample, check_common, check_segments, leader, samples, with_gold
 from steelyard.comparison.sensitivity import sensitivity
-from steelyard.comparison.settings_diff import SettingsDiff, settings_diff
 from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
-from steelyard.experiment.same_judge import first_apart, judges_differ
-from steelyard.experiment.score_arrays import SHARED_GOLD
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.same_judge import first_apart, judges_differ
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 
 

@@ -15,15 +15,14 @@ from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
-from steelyard.experiment.same_judge import check_same_judge
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.signature import Signature, signature_of
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.same_judge import check_same_judge
+from steelyard.experiment.table.scores import Scores
+from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure, parse_all
-from steelyard.stats.anova import fewest_questions_f
-from steelyard.stats.detectable import detectable_errors, questions_planned
-from steelyard.stats.power import check_power, fewest_questions
-from steelyard.stats.power import power as power_of_test
+from steelyard.stats.power.detectable import detectable_errors, questions_planned
+from steelyard.stats.power.power import check_power, fewest_questions, fewest_questions_f
+from steelyard.stats.power.power import power as power_of_test
 from steelyard.stats.samples import share, whole
 from steelyard.stats.spread import Spread, paired_spread
 

@@ -14,14 +14,20 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.experiment.same_judge import check_same_judge, first_difference, judges_differ, methods, needs_verdicts
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.verdict_choice import opened_verdicts
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.verdict_choice import opened_verdicts
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.same_judge import (
+    check_same_judge,
+    first_difference,
+    judges_differ,
+    methods,
+    needs_verdicts,
+)
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.stats.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
+from steelyard.stats.labels.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import MeanError, differences
-from steelyard.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from steelyard.judges.drift import Likeness

@@ -11,8 +11,8 @@ import polars as pl
 
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.experiment.scores import Scores
-from steelyard.stats.corrected_differences import corrected_difference
+from steelyard.experiment.table.scores import Scores
+from steelyard.stats.labels.prediction_powered import corrected_difference
 from steelyard.stats.samples import MeanError, differences
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

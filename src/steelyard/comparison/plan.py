@@ -10,11 +10,11 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.stats.corrections import CORRECTIONS
-from steelyard.stats.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
 from steelyard.stats.samples import checked_seed
+from steelyard.stats.tests.corrections import CORRECTIONS
+from steelyard.stats.tests.paired import PairedTest, paired_t, sign_flip, sign_test, wilcoxon
 
 TESTS: dict[str, Callable[[Floats, int, Ints | None], PairedTest]] = {
     "t": lambda d, seed, clusters: paired_t(d, clusters=clusters),

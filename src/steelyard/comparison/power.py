@@ -10,10 +10,10 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.power import fewest_questions
+from steelyard.stats.numerics import t_quantile
+from steelyard.stats.power.detectable import min_detectable_difference
+from steelyard.stats.power.power import fewest_questions
 from steelyard.stats.samples import cluster_sums, differences, mean_error
-from steelyard.stats.student import t_quantile
 
 _POWER, _MOST_QUESTIONS = 0.8, 10**9
 LEAST_QUESTIONS = 6

@@ -13,15 +13,14 @@ import polars as pl
 
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
-from steelyard.comparison.changes import Changes
+from steelyard.comparison.changes import Changes, SettingsDiff
 from steelyard.comparison.drift import Drift
 from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.leaderboards import LeaderboardAgreement
 from steelyard.comparison.plan import Family
 from steelyard.comparison.sensitivity import Sensitivity
-from steelyard.comparison.settings_diff import SettingsDiff
-from steelyard.experiment.scores import COMPONENTS
-from steelyard.experiment.signature import Signature, signature_of
+from steelyard.experiment.table.scores import COMPONENTS
+from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "leader", "better", "worse", "not worse", "no difference shown", "no test"]

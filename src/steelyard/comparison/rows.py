@@ -9,20 +9,32 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.comparison.corrected_rows import corrected_columns, corrected_ends
-from steelyard.comparison.groups import pair_of, system_groups, tested_pairs
-from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
-from steelyard.comparison.margins import correct_margins, margin_limits, margin_tests
-from steelyard.comparison.percentile_rows import percentile_columns, percentile_ends
+from steelyard.comparison.differences import (
+    NO_INTERVAL,
+    corrected_columns,
+    corrected_ends,
+    difference_interval,
+    interval_alphas,
+    percentile_columns,
+    percentile_ends,
+)
+from steelyard.comparison.families import (
+    correct_margins,
+    margin_limits,
+    margin_tests,
+    pair_of,
+    system_groups,
+    tested_pairs,
+)
 from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import Units, detectable_difference, questions_for
 from steelyard.comparison.result import COLUMNS, NoTestReason
 from steelyard.comparison.samples import Sample
-from steelyard.stats.corrections import correct
-from steelyard.stats.effects import WinTieLoss, relative_change, standardised, win_tie_loss
-from steelyard.stats.paired import PairedTest, wilcoxon
-from steelyard.stats.pairs import Pairs
 from steelyard.stats.samples import differences
+from steelyard.stats.tests.corrections import correct
+from steelyard.stats.tests.effects import WinTieLoss, relative_change, standardised, win_tie_loss
+from steelyard.stats.tests.paired import PairedTest, wilcoxon
+from steelyard.stats.tests.pairs import Pairs
 
 _WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64, "unit_size": pl.Float64,
             "unit_effect": pl.Float64}  # fmt: skip

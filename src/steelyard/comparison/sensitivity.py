@@ -16,9 +16,9 @@ from steelyard.base.errors import MeasureError
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make
 from steelyard.measures.alignment import ratio, segment_sums, stacked, stacks
-from steelyard.measures.extremes import ties_best, ties_worst, unjudged_relevant
 from steelyard.measures.graded import gains_of, has_gains
-from steelyard.stats.repeats import means_of_runs
+from steelyard.measures.perfect import ties_best, ties_worst, unjudged_relevant
+from steelyard.stats.spread import means_of_runs
 
 _DEEPEST = 1000
 _MOVED = 0.01

@@ -17,8 +17,8 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.measures.alignment import owners
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import mean_error
-from steelyard.stats.student import t_quantile
 
 DOC = "doc"
 """Clusters of questions with the same gold document."""

@@ -15,10 +15,10 @@ from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import RUN
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
+from steelyard.data.folders.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.data.pieces import is_whole_text
 from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
-from steelyard.data.run_folder import RunFolder, find_run_folder, total_latency
 from steelyard.io import formats
 from steelyard.io.evaluation_lines import output_lines
 from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of

@@ -59,10 +59,7 @@ _APART_FROM_LISTS = frozenset(("failed", "missing", "not_in_corpus", "cut", "rer
 Rule = Callable[[Facts], Iterator[Advice]]
 RULES = Registry[Rule](
     "rule of advice",
-    modules=[
-        f"steelyard.diagnosis.rules.{name}"
-        for name in ("mistakes", "losses", "ranking", "systems", "groups", "answers")
-    ],
+    modules=[f"steelyard.diagnosis.rules.{name}" for name in ("mistakes", "losses", "ranking", "answers")],
 )
 """Every pattern that advice is drawn from, by name."""
 

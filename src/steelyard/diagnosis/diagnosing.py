@@ -17,18 +17,15 @@ from steelyard.base.notes import Note
 from steelyard.comparison.result import Comparison
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
-from steelyard.diagnosis.ceilings import Captured, Ceilings, captured, ceilings, values
-from steelyard.diagnosis.curves import KS, NAMES, Curves, curves
-from steelyard.diagnosis.facts import Facts, system_facts
+from steelyard.diagnosis.ceilings import KS, NAMES, Captured, Ceilings, Curves, captured, ceilings, curves, values
+from steelyard.diagnosis.facts import Facts, question_groups, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
-from steelyard.diagnosis.groups import question_groups
-from steelyard.diagnosis.judged import JudgedSystem
 from steelyard.diagnosis.lists import Lists, lists_of
-from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.signature import Signature, signature_of
-from steelyard.experiment.verdict_choice import RunVerdicts
-from steelyard.experiment.weighing import Weighing
+from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria, JudgedSystem
+from steelyard.experiment.door.verdict_choice import RunVerdicts
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.scores import Scores
+from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure, parse
 from steelyard.measures.perfect import OF_IDEALS
 

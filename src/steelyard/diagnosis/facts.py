@@ -1,27 +1,69 @@
-"""All numbers that advice is drawn from, computed once."""
+"""All numbers that advice is drawn from, computed once, and groups of questions on which failures may cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats
-from steelyard.diagnosis.ceilings import Ceilings, Values
-from steelyard.diagnosis.crossings import Crossings, Shift
-from steelyard.diagnosis.curves import Curves
-from steelyard.diagnosis.duplicates import DuplicateTexts, duplicate_texts
+from steelyard.data.questions import Questions
+from steelyard.data.segments import language_segments, length_segments
+from steelyard.diagnosis.ceilings import Ceilings, Curves, Values
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
-from steelyard.diagnosis.groups import QuestionGroup
-from steelyard.diagnosis.judged import JudgedSystem
+from steelyard.diagnosis.list_faults import Crossings, DuplicateTexts, Reordering, Shift, duplicate_texts, reordering_of
 from steelyard.diagnosis.lists import Lists
-from steelyard.diagnosis.reordering import Reordering, reordering_of
+from steelyard.diagnosis.outcomes import JudgedSystem
 from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
-from steelyard.experiment.weighed import Weighed
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighed import Weighed
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.measures import make, parse
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionGroup:
+    """Questions that have something in common.
+
+    code   tag, document (that holds their gold), language, or long (of one language)
+    name   of the tag or document; en or zh
+    mask   (q,) the questions;   length   fewest tokens of long ones, see `length_segments`
+    """
+
+    code: Literal["tag", "document", "language", "long"]
+    name: str
+    mask: Bools
+    length: int = 0
+
+
+def question_groups(weighing: Weighing, tags: Mapping[str, Bools]) -> list[QuestionGroup]:
+    """Languages where there are several, tags, documents of the gold, and long questions."""
+    languages = language_segments(weighing.questions, weighing.query_ids)
+    groups = [QuestionGroup("language", code, mask) for code, mask in languages.items() if len(languages) > 1]
+    groups += [QuestionGroup("tag", tag, mask) for tag, mask in tags.items()]
+    groups += [QuestionGroup("document", doc, mask) for doc, mask in sorted(_documents(weighing).items())]
+    lengths = length_segments(weighing.questions, weighing.query_ids)
+    groups += [
+        QuestionGroup("long", code, segments["long"].members, segments["long"].fewest)
+        for code, segments in lengths.items()
+        if "long" in segments
+    ]
+    return groups
+
+
+def _documents(weighing: Weighing) -> dict[str, Bools]:
+    """(q,) questions whose gold is in each document; none where the gold names chunks, or documents by id."""
+    if not isinstance(weighing.gold, Questions):
+        return {}
+    place = {query_id: q for q, query_id in enumerate(weighing.query_ids)}
+    masks: dict[str, Bools] = {}
+    for question in weighing.gold:
+        for piece in question.evidence:
+            if piece.doc and piece.gain > 0:
+                masks.setdefault(piece.doc, np.zeros(len(place), bool))[place[question.query_id]] = True
+    return masks
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.experiment.weighed import Weighed
+from steelyard.base.arrays import Ints
+from steelyard.experiment.door.weighed import Weighed
 from steelyard.measures import Alignment
 from steelyard.measures.alignment import by_query, offsets, rank_order
 
@@ -119,3 +120,8 @@ def completed(a: Alignment, k: int) -> Alignment:
         a, n_retrieved=np.maximum(a.n_retrieved, k), starts=offsets(query_of, a.n_queries), hit_rank=ranks[order],
         hit_gain=gains[order], evidence=evidence, ties=None,
     )  # fmt: skip
+
+
+def count_gold(a: Alignment, min_gain: float) -> Ints:
+    """(q,) relevant documents, or pieces of gold."""
+    return np.bincount(a.ideal_query[a.ideal_gain >= min_gain], minlength=a.n_queries)

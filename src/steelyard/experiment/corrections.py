@@ -15,7 +15,7 @@ from steelyard.base.notes import Note
 
 if TYPE_CHECKING:
     from steelyard.judges.strata import Drawn
-    from steelyard.stats.prediction_powered import CorrectedMean, LabelledMean
+    from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.experiment.corrections import Correction
 from steelyard.judges.strata import Drawn
-from steelyard.stats.prediction_powered import CorrectedMean, Ends, LabelledMean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends, LabelledMean
 
 _NUMBERS = ("mean", "low", "high", "error", "df")
 

@@ -16,12 +16,12 @@ from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.data.run_lock import run_lock
 from steelyard.experiment.calibrated import calibrated_settings
+from steelyard.experiment.door.opening import System, open_answers
 from steelyard.experiment.lending import kept, lent, model_files
-from steelyard.experiment.opening import System, open_answers
 from steelyard.judges.calibration import Calibration
 from steelyard.judges.cases import TABLES
 from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, judge_recipe, sentences_to_split

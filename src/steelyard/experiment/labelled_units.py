@@ -17,9 +17,18 @@ from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.strata import Drawn, Sample
 from steelyard.judges.verdict import Label
 from steelyard.measures import Measure
-from steelyard.measures.judged_answers import CONTRADICTED, NONE, NOT_FOUND, NOT_JUDGED, Codes, JudgedAnswers
-from steelyard.measures.single_units import owners, single_units, with_verdicts
-from steelyard.stats.labelled_samples import KNOWN
+from steelyard.measures.judged_answers import (
+    CONTRADICTED,
+    NONE,
+    NOT_FOUND,
+    NOT_JUDGED,
+    Codes,
+    JudgedAnswers,
+    owners,
+    single_units,
+    with_verdicts,
+)
+from steelyard.stats.labels.labelled_samples import KNOWN
 
 OUTSIDE = -2
 """The stratum of units that people could not have been asked about, although what they say would count."""

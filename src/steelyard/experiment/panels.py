@@ -9,9 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from steelyard.base.errors import InputError
+from steelyard.experiment.door.opening import System, open_answers
+from steelyard.experiment.door.verdict_choice import DEFAULT_JUDGE
 from steelyard.experiment.judging import JudgedRun, verdict_file, writing
-from steelyard.experiment.opening import System, open_answers
-from steelyard.experiment.verdict_choice import DEFAULT_JUDGE
 from steelyard.judges.calibration import Calibration
 from steelyard.judges.judging import judge_answers
 from steelyard.judges.own import file_name, last_name

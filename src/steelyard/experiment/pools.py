@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.questions import Questions
-from steelyard.experiment.opening import System
+from steelyard.experiment.door.opening import System
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.data.run_folder import RunFolder, find_run_folder
+from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.io.named import named_paths
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.experiment.calibrated import calibrated_settings
+from steelyard.experiment.door.opening import open_answers
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.experiment.lending import kept, lent, model_files
-from steelyard.experiment.opening import open_answers
 from steelyard.judges.calibration import Calibration
 from steelyard.judges.drafting import drafts
 from steelyard.judges.judging import judge_recipe

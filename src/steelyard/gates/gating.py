@@ -18,20 +18,19 @@ from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.settings import check_arguments
-from steelyard.data.bench_folder import find_bench_folder
 from steelyard.data.clusters import Clustering
-from steelyard.data.run_folder import find_run_folder
-from steelyard.experiment.same_judge import check_same_judge
-from steelyard.experiment.scores import COMPONENTS, Scores
-from steelyard.experiment.signature import Signature
-from steelyard.experiment.stored import Origin, open_scores
+from steelyard.data.folders.manifests import find_bench_folder
+from steelyard.data.folders.run_folder import find_run_folder
+from steelyard.experiment.door.stored import Origin, open_scores
+from steelyard.experiment.table.same_judge import check_same_judge
+from steelyard.experiment.table.scores import COMPONENTS, Scores
+from steelyard.experiment.table.signature import Signature
 from steelyard.gates.against import baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
-from steelyard.gates.levels import level_check
+from steelyard.gates.levels import level_check, share_checks
 from steelyard.gates.loads import SUSTAINED_RATE, Loads
 from steelyard.gates.profiles import Profile
-from steelyard.gates.shares import share_checks
 from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
 from steelyard.judges.calibration import Calibration
 from steelyard.measures.spec import measure_or_column

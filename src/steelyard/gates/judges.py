@@ -11,13 +11,13 @@ from typing import Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.levels import side_of
 from steelyard.gates.profiles import Profile
 from steelyard.judges.calibration import Calibration, Estimate
 from steelyard.judges.self_tests import SelfTest
-from steelyard.stats.raters import wilson_ends
+from steelyard.stats.labels.raters import wilson_ends
 
 JUDGE_PREFIX = "judge "
 """Of a judge's name beside those of systems."""

@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
 from steelyard.base.shapes import Each, Table, check_shape
-from steelyard.data.bench_folder import BenchFolder
+from steelyard.data.folders.manifests import BenchFolder
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.standard import Standard
 from steelyard.io.json_files import parse_json

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import Standard
 from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
@@ -108,7 +108,7 @@ def rate(
                 the scores have no such column; infinite for one that failed, which counts as slower than any limit
     Raises      InputError for an unknown profile, a number that the profile does not ask for, or one that is not finite
 
-    >>> from steelyard.experiment.evaluation import evaluate
+    >>> from steelyard.experiment.door.evaluation import evaluate
     >>> scores = evaluate({"q": {"a": 1, "c": 2}}, {"q": {"a": 0.9, "b": 0.5, "c": 0.1}}, ["mrr", "recall@2"])
     >>> [(rating.measure, rating.level) for rating in rate(scores, "ratings")]
     [('mrr', 'excellent'), ('recall@2', 'poor')]

@@ -11,14 +11,14 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.experiment.percentiles import counted
-from steelyard.experiment.scores import LEVEL, Scores
+from steelyard.experiment.table.percentiles import counted
+from steelyard.experiment.table.scores import LEVEL, Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import ANY_K, Standard, number_name
 from steelyard.measures.spec import measure_or_column
-from steelyard.stats.effects import relative_change
-from steelyard.stats.percentiles import PercentileInterval, percentile_interval
+from steelyard.stats.intervals.percentiles import PercentileInterval, percentile_interval
 from steelyard.stats.samples import n_clusters
+from steelyard.stats.tests.effects import relative_change
 
 Numbers = Mapping[str, float]
 """Numbers handed in, by the name that the profile gives them."""

@@ -19,7 +19,7 @@ import polars as pl
 from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.schema import RUN, TRUTH
-from steelyard.io.numbers import EXACT
+from steelyard.io.native import EXACT
 from steelyard.io.objects import finite, plain_frame, text_id
 from steelyard.io.retrieved_items import ID_KEYS, TEXT_KEYS, answer_of, content_id, plain_items, result_key
 from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, ahead, has_bare_return

@@ -13,7 +13,7 @@ import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
-from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
+from steelyard.io.native import EXACT, ROUNDED, is_rounded
 from steelyard.io.tables import Table, checked, in_memory
 
 ByQuery = Mapping[Any, Any]

@@ -12,8 +12,7 @@ import polars as pl
 from steelyard.base.choices import FileKind
 from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.schema import COLUMN_NAMES, RUN, TRUTH
-from steelyard.io.numbers import EXACT, ROUNDED, is_rounded
-from steelyard.io.panics import native_reader
+from steelyard.io.native import EXACT, ROUNDED, is_rounded, native_reader
 from steelyard.io.source import BARE_RETURN, LINE_BYTES, NOT_UTF8, Source, has_bare_return
 
 _SLICE_ROWS = 1 << 18

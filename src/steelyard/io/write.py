@@ -1,4 +1,4 @@
-"""Writers: whole files or none, in the format of the suffix."""
+"""CSV that a spreadsheet shows and does not compute."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -17,9 +18,33 @@ import polars as pl
 from steelyard.base.errors import InputError, OutputError, quoted, reason_of
 from steelyard.base.schema import canonical_order
 from steelyard.io.formats import BY_SUFFIX, format_of
-from steelyard.io.numbers import EXACT
-from steelyard.io.safe_csv import safe_csv as without_formulas
+from steelyard.io.native import EXACT
 from steelyard.io.source import strip_compression
+
+_STARTS = "=+@\t\r\n\uff1d\uff0b\uff0d\uff20-"
+"""How a cell begins that spreadsheets compute; some take the wide forms of East Asian keyboards too."""
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)%?", re.IGNORECASE)
+
+
+def without_formulas(text: str, separator: str = ",") -> str:
+    """CSV or TSV whose texts no spreadsheet takes for formulas: ' is put before those that begin with = + - or @.
+
+    Numbers and all other cells are the same bytes as before.
+
+    >>> without_formulas("doc,change\\n=1+1,-0.5\\n-x,1\\n")
+    "doc,change\\n'=1+1,-0.5\\n'-x,1\\n"
+    """
+    return re.sub(rf'("(?:[^"]|"")*"|[^{separator}\n]*)({separator}|\n|\Z)', _safe, text)
+
+
+def _safe(cell: re.Match[str]) -> str:
+    content, end = cell.groups()
+    quote = content[:1] if content[:1] == '"' else ""
+    inner = content[len(quote) : len(content) - len(quote)]
+    if inner[:1] and inner[0] in _STARTS and not _NUMBER.fullmatch(inner):
+        return f"{quote}'{inner}{quote}{end}"
+    return cell[0]
+
 
 _HEAD_BYTES = 1 << 16
 _HOLD_ALL = ("json", "jsonl")

@@ -28,10 +28,9 @@ from steelyard.judges.prompt_examples import PromptExamples
 from steelyard.judges.review import Review
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.verdicts import Verdicts
-from steelyard.stats.rater_counts import balanced_accuracy_of_counts, kappa_of_counts
-from steelyard.stats.raters import wilson_ends, worth_of_share
-from steelyard.stats.resampling import cluster_bootstrap
-from steelyard.stats.thresholds import choose_threshold, optimism
+from steelyard.stats.intervals.resampling import cluster_bootstrap
+from steelyard.stats.labels.raters import balanced_accuracy_of_counts, kappa_of_counts, wilson_ends, worth_of_share
+from steelyard.stats.labels.thresholds import choose_threshold, optimism
 
 LEAST = 10
 """Labels below which a note says that they are few."""

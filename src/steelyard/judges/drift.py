@@ -14,8 +14,7 @@ from steelyard.judges.records import JudgedAnswer
 from steelyard.judges.verdict import Verdict
 from steelyard.judges.verdicts import Verdicts
 from steelyard.measures import Measure
-from steelyard.stats.independence import independence_p
-from steelyard.stats.judge_shift import AnchorShift
+from steelyard.stats.labels.judge_shift import AnchorShift, independence_p
 
 _OF_TWO: Sequence[ItemTable] = ("grounded", "correctness")
 _TWICE_JUDGED = ("hallucination", "self_knowledge")

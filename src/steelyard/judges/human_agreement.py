@@ -15,8 +15,8 @@ from steelyard.judges.labels import ADJUDICATION, Decision, Labels
 from steelyard.judges.prompt_examples import PromptExamples
 from steelyard.judges.review import Review
 from steelyard.judges.verdicts import Verdicts
-from steelyard.stats.rater_counts import kappa_of_counts
-from steelyard.stats.resampling import cluster_bootstrap
+from steelyard.stats.intervals.resampling import cluster_bootstrap
+from steelyard.stats.labels.raters import kappa_of_counts
 
 
 def agreement_of_people(

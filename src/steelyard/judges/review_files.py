@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
-from steelyard.data.run_lock import run_lock
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
 from steelyard.io.write import write_bytes

@@ -18,7 +18,7 @@ from steelyard.judges.judging import calls_of, judge_recipe
 from steelyard.judges.self_tests import SelfTest, SelfTests
 from steelyard.judges.trials import MAKERS, Trial, failure
 from steelyard.judges.verdict import Case, Judge, Verdict
-from steelyard.stats.raters import wilson_interval
+from steelyard.stats.labels.raters import wilson_interval
 
 LIMITS: Mapping[str, float] = {**dict.fromkeys(MAKERS, 0.1), "injection": 0.05}
 """Test -> the largest share of failures.  A tenth of wrong verdicts can move a mean by .1; and whoever puts an

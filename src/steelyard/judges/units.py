@@ -8,9 +8,7 @@ from dataclasses import replace
 
 from steelyard.judges.no_claim import no_claim
 from steelyard.judges.records import CitedChunk, Problem, Unit
-from steelyard.text.citation_items import Names, Target
-from steelyard.text.citing import Mark, citation_marks
-from steelyard.text.code_spans import fenced_blocks, inline_code
+from steelyard.text.citing import Mark, Names, Target, citation_marks, fenced_blocks, inline_code
 from steelyard.text.footnotes import Footnote, footnotes
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span

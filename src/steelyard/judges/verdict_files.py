@@ -16,7 +16,7 @@ import polars as pl
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.io.json_files import parse_json
-from steelyard.io.panics import native_reader
+from steelyard.io.native import native_reader
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Problem, State, Unit
 from steelyard.judges.verdict import Label, Verdict
 

@@ -12,8 +12,8 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.measures.judged_answers import ANSWERED, CONTRADICTED, JudgedAnswers, shares
 from steelyard.measures.parameters import Word
 from steelyard.measures.registry import measure
-from steelyard.measures.three_valued import both, negated
 from steelyard.measures.truths import (
+    both,
     chunk_query,
     is_correct,
     is_relevant,
@@ -21,6 +21,7 @@ from steelyard.measures.truths import (
     is_said,
     is_supported,
     is_supported_by_relevant,
+    negated,
 )
 
 _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"

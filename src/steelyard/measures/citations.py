@@ -12,8 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.registry import measure
-from steelyard.measures.three_valued import both, negated
-from steelyard.measures.truths import is_needed, is_supported_by_cited, is_supported_by_uncited
+from steelyard.measures.truths import both, is_needed, is_supported_by_cited, is_supported_by_uncited, negated
 
 _ALCE = "Gao et al., ALCE, EMNLP 2023"
 

@@ -13,7 +13,7 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response, encode_response
-from steelyard.experiment.evaluation import evaluate
+from steelyard.experiment.door.evaluation import evaluate
 from steelyard.measures import make
 from steelyard.rag.config import Config
 from steelyard.rag.config_values import Stage

@@ -46,7 +46,7 @@ from steelyard.base.own_paths import own_file
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.data.questions import Questions
-from steelyard.experiment.units import unit_of
+from steelyard.experiment.door.units import unit_of
 from steelyard.rag.config_changes import change_values
 from steelyard.rag.config_table import STAGES, ConfigTable, TargetTable
 from steelyard.rag.config_values import Stage, TargetSettings, Weigh

@@ -12,7 +12,7 @@ from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.data.questions import Questions
-from steelyard.experiment.units import resolver_of
+from steelyard.experiment.door.units import resolver_of
 from steelyard.text.folding import DEFAULT_STEPS
 
 

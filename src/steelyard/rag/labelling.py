@@ -20,9 +20,9 @@ from steelyard.base.settings import check_arguments
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.opening import open_corpus, open_pool
 from steelyard.experiment.graded_before import graded_before, with_new
 from steelyard.experiment.lending import lent_by, model_files
-from steelyard.experiment.opening import open_corpus, open_pool
 from steelyard.experiment.pools import Pool, merged, run_pool
 from steelyard.judges.grading.agreement import GradeAgreement, agreement
 from steelyard.judges.grading.grader import Grader, Grading, Pair

@@ -9,8 +9,8 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.data.corpus import Document
+from steelyard.data.folders.run_folder import find_run_folder
 from steelyard.data.loading import load
-from steelyard.data.run_folder import find_run_folder
 from steelyard.io import formats
 from steelyard.io.source import Source
 

@@ -22,11 +22,11 @@ from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import Clustering
-from steelyard.data.manifests import write_json
+from steelyard.data.folders.manifests import write_json
+from steelyard.data.folders.run_folder import manifest_stamp
 from steelyard.data.questions import Questions
-from steelyard.data.run_folder import manifest_stamp
-from steelyard.experiment.score_arrays import SHARED_GOLD
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest
@@ -34,7 +34,7 @@ from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs.running import run
 from steelyard.rag.weighed_run import check_cluster, check_measures, refuse_silent_endpoints, weigh_folder
 from steelyard.services.secrecy import without_secrets
-from steelyard.stats.leads import Lead, lead_over_average, lead_over_next
+from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
 from steelyard.stats.samples import checked_seed
 
 _LONGEST_FOLDER = 80

@@ -12,13 +12,13 @@ from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import question_clusters
 from steelyard.data.corpus import Passage
+from steelyard.data.folders.manifests import read_manifest
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.questions import Questions
-from steelyard.data.run_folder import RunFolder
-from steelyard.data.run_manifest import read_manifest
-from steelyard.experiment.opening import open_inputs
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.units import check_document_measures, check_gold
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.opening import open_inputs
+from steelyard.experiment.door.units import check_document_measures, check_gold
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe

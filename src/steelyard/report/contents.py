@@ -18,9 +18,9 @@ from steelyard.comparison.comparison import compare_scores
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.experiment.same_judge import comparable
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate

@@ -120,7 +120,7 @@ def _classes() -> dict[str, type]:
     """The dataclasses that contents are made of, by name: those that the types of its fields mention, and so on."""
     # Named where corrections are, and imported there for the checker of types alone.
     from steelyard.judges.strata import Drawn
-    from steelyard.stats.prediction_powered import CorrectedMean
+    from steelyard.stats.labels.prediction_powered import CorrectedMean
 
     named = {"GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}
     classes: dict[str, type] = {}

@@ -12,10 +12,16 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.calibration import UNDEFINED, Confusion, Estimate
 from steelyard.judges.decided_items import DecidedItem
 from steelyard.judges.labels import IN_TWO
-from steelyard.stats.rater_counts import auc_of_counts, balanced_accuracy_of_counts, kappa_of_counts
-from steelyard.stats.raters import wilson_ends, wilson_interval, worth_of_share
-from steelyard.stats.resampling import Statistics, cluster_bootstrap
-from steelyard.stats.rogan_gladen import CorrectedRate, corrected_rate
+from steelyard.stats.intervals.resampling import Statistics, cluster_bootstrap
+from steelyard.stats.labels.raters import (
+    auc_of_counts,
+    balanced_accuracy_of_counts,
+    kappa_of_counts,
+    wilson_ends,
+    wilson_interval,
+    worth_of_share,
+)
+from steelyard.stats.labels.rogan_gladen import CorrectedRate, corrected_rate
 
 _BINS, _A_BIN = 5, 8
 

@@ -11,9 +11,8 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.judges.calibration import UNDEFINED, Estimate
 from steelyard.judges.labels import ADJUDICATION, Decision
-from steelyard.stats.rater_counts import alpha_of_coincidences, kappa_of_counts, pair_counts
-from steelyard.stats.raters import coincidences
-from steelyard.stats.resampling import Statistics, cluster_bootstrap
+from steelyard.stats.intervals.resampling import Statistics, cluster_bootstrap
+from steelyard.stats.labels.raters import alpha_of_coincidences, coincidences, kappa_of_counts, pair_counts
 
 LABELS = ("supported", "contradicted", "not_found")
 """What raters may agree on; who cannot say has given no label."""

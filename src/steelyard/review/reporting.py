@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
-from steelyard.experiment.evaluation import evaluate
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.door.evaluation import evaluate
+from steelyard.experiment.table.scores import Scores
 from steelyard.judges.calibrating import calibrate
 from steelyard.judges.calibration import Calibration
 from steelyard.judges.decided_items import decided_items
@@ -22,7 +22,7 @@ from steelyard.review.judge_agreement import JudgeAgreement, corrected_share, ju
 from steelyard.review.rater_agreement import RaterAgreement, rater_agreement
 from steelyard.review.rounds import MEASURE_OF, drawn_items
 from steelyard.review.systems import ReviewedSystem, open_reviewed
-from steelyard.stats.rogan_gladen import CorrectedRate
+from steelyard.stats.labels.rogan_gladen import CorrectedRate
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from steelyard.base.errors import InputError
 from steelyard.data.questions import Questions
-from steelyard.experiment.opening import System, open_all_answers
+from steelyard.experiment.door.opening import System, open_all_answers
+from steelyard.experiment.door.verdict_choice import RunVerdicts, VerdictChoice, judged_run
 from steelyard.experiment.review_choice import check_labels, review_file, review_of
-from steelyard.experiment.verdict_choice import RunVerdicts, VerdictChoice, judged_run
 from steelyard.judges.items import Item, ItemTable, items
 from steelyard.judges.labels import Decision, Labels
 from steelyard.judges.records import JudgedAnswer

@@ -21,9 +21,8 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.text.scripts import UNSPACED
+from steelyard.text.scripts import UNSPACED, combining_accents, simplified, without_accents
 from steelyard.text.spans import Span
-from steelyard.text.variants import combining_accents, simplified, without_accents
 
 STEPS = MappingProxyType(
     {

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 
-from steelyard.text.citing import Mark
-from steelyard.text.code_spans import fenced_blocks
+from steelyard.text.citing import Mark, fenced_blocks
 from steelyard.text.spans import Span
 
 SOURCES = r"""(?:sources?|references?|citations?|footnotes?|bibliography|works\ cited|cited\ (?:sources|documents)

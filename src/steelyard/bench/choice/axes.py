@@ -14,11 +14,11 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.load.latency import time_percentiles
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.stats.percentiles import PercentileInterval
+from steelyard.stats.intervals.percentiles import PercentileInterval
+from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import less, mean_error
-from steelyard.stats.student import t_quantile
 
 _UPPER = 0.975
 

@@ -16,14 +16,14 @@ from steelyard.bench.choice.returns import NetBenefit
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import CHOICE
 from steelyard.bench.load.throughput import INCONCLUSIVE
-from steelyard.experiment.scores import Scores
-from steelyard.stats.corrections import correct
-from steelyard.stats.equivalence import loss_p
-from steelyard.stats.paired import paired_t
-from steelyard.stats.pareto import dominates
-from steelyard.stats.percentiles import PercentileInterval
-from steelyard.stats.resolution import Resolution
+from steelyard.experiment.table.scores import Scores
+from steelyard.stats.intervals.percentiles import PercentileInterval
+from steelyard.stats.power.resolution import Resolution
+from steelyard.stats.rankings import dominates
 from steelyard.stats.samples import n_clusters
+from steelyard.stats.tests.corrections import correct
+from steelyard.stats.tests.equivalence import loss_p
+from steelyard.stats.tests.paired import paired_t
 
 ALPHA = 0.05
 """So often at most is any option called good enough that is worse than the best one by the margin, in truth."""

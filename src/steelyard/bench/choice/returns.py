@@ -17,12 +17,12 @@ from steelyard.base.nearest import nearest
 from steelyard.bench.choice.axes import Axis, Option, first_mean, options_of
 from steelyard.bench.config import BenchConfig, ValueTable
 from steelyard.bench.frames import RETURNS
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.gates.against import relative_check
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import Relative
 from steelyard.measures import Measure, parse
-from steelyard.stats.resampling import Resampled, cluster_bootstrap
+from steelyard.stats.intervals.resampling import Resampled, cluster_bootstrap
 from steelyard.stats.samples import cluster_sums, mean_error
 
 MIN_QUESTIONS = 50

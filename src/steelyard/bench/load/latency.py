@@ -37,8 +37,8 @@ from steelyard.bench.load.served import Streamed
 from steelyard.rag.own.results import Odd
 from steelyard.rag.stages.http_reranking import tokens_of
 from steelyard.services.budget import Usage
-from steelyard.stats.lines import fit_line
-from steelyard.stats.percentiles import PercentileInterval, percentile_intervals
+from steelyard.stats.intervals.percentiles import PercentileInterval, percentile_intervals
+from steelyard.stats.load import fit_line
 
 SHARES = (0.5, 0.95, 0.99)
 """Of the percentiles that are given."""

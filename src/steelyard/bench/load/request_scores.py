@@ -6,8 +6,8 @@ import polars as pl
 
 from steelyard.bench.config import system_label
 from steelyard.bench.frames import DISPATCH_MS, ITL_MS, LATENCY_MS, SERVICE_MS, TTFT_MS
-from steelyard.experiment.percentiles import SECOND
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.percentiles import SECOND
+from steelyard.experiment.table.scores import Scores
 
 _OPTIONAL = ("tokens", "search_units", "ttft_ms", "itl_ms")
 

@@ -15,10 +15,9 @@ from steelyard.base.percentiles import percentile_share
 from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT
 from steelyard.bench.load.latency import time_percentiles
-from steelyard.stats.backlog import backlog
-from steelyard.stats.percentiles import PercentileInterval
+from steelyard.stats.intervals.percentiles import PercentileInterval
+from steelyard.stats.load import LEAST_LEVELS, backlog, fit_scalability
 from steelyard.stats.samples import ROUNDING
-from steelyard.stats.scalability import LEAST_LEVELS, fit_scalability
 
 LEAST_ACHIEVED = 0.98
 """Of the offered rate, that must be answered."""

@@ -16,10 +16,10 @@ from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import COSTS, SERVICE_MS, Counted
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.bench.money.pricing import cost_measure, currency_of, system_prices
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures.spec import measure_or_column
 from steelyard.services.prices import UnitPrice
-from steelyard.stats.intervals import skewed_intervals
+from steelyard.stats.intervals.means import skewed_intervals
 
 _LABEL = ["system", "depth"]
 _RANKING = [*_LABEL, "repetition", "query_id"]

@@ -14,9 +14,9 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.quality.gains import ceiling_label
 from steelyard.data.run import ranked
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighed import Weighed
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighed import Weighed
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Alignment, Measure
 from steelyard.measures.alignment import Evidence, by_query, rank_order
 from steelyard.measures.graded import gains_of, has_gains

@@ -14,18 +14,18 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.defaults import DefaultMeasures
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import QUALITY
-from steelyard.comparison.intervals import NO_INTERVAL, difference_interval, interval_alphas
+from steelyard.comparison.differences import NO_INTERVAL, difference_interval, interval_alphas
 from steelyard.comparison.plan import Plan
-from steelyard.experiment.percentiles import run_values
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.percentiles import run_values
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.stats.captured import CapturedShare, captured_share
-from steelyard.stats.corrections import correct
-from steelyard.stats.detectable import min_detectable_difference
-from steelyard.stats.effects import win_tie_loss
-from steelyard.stats.paired import paired_t
-from steelyard.stats.percentile_differences import PercentileDifference, percentile_difference
+from steelyard.stats.intervals.means import CapturedShare, captured_share
+from steelyard.stats.intervals.percentiles import PercentileDifference, percentile_difference
+from steelyard.stats.power.detectable import min_detectable_difference
 from steelyard.stats.samples import ROUNDING, differences
+from steelyard.stats.tests.corrections import correct
+from steelyard.stats.tests.effects import win_tie_loss
+from steelyard.stats.tests.paired import paired_t
 
 MEASURES = DefaultMeasures(
     by_id=("ndcg@10", "mrr@10", "precision@5"), by_evidence=("evidence_recall@5", "ndcg@10", "mrr@10"), of_answers=()

@@ -16,12 +16,12 @@ from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, system_label
 from steelyard.bench.frames import DIAGNOSTICS, LATENCY_MS
 from steelyard.bench.quality.gains import overlap_k
-from steelyard.experiment.percentiles import ASKED, IN_ORDER
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighed import Weighed
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighed import Weighed
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.percentiles import ASKED, IN_ORDER
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.measures.extremes import unjudged_relevant
+from steelyard.measures.perfect import unjudged_relevant
 from steelyard.measures.spec import measure_or_column
 
 

@@ -42,8 +42,8 @@ from steelyard.bench.load.templated import bundled_questions
 from steelyard.bench.load.throughput import Objective, sustained, throughput
 from steelyard.bench.run.live import BenchInterrupted, watching
 from steelyard.bench.run.writing import BenchWriter, refuse_other_folder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.questions import Questions
-from steelyard.data.run_lock import run_lock
 from steelyard.io.json_files import parse_json
 from steelyard.services.addresses import host_of
 from steelyard.services.announcements import Announcements

@@ -24,7 +24,7 @@ from steelyard.bench.load.served import Request
 from steelyard.bench.money.costs import request_costs
 from steelyard.bench.money.pricing import currency_of, system_prices
 from steelyard.bench.run.preparing import BenchWork, prepare_bench
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.services.budget import Budget, Usage
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

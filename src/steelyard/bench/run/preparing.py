@@ -17,8 +17,8 @@ from steelyard.bench.frames import RANKINGS, REQUESTS
 from steelyard.bench.money.pricing import system_prices
 from steelyard.bench.run.weighing import weigh
 from steelyard.bench.run.writing import BenchWriter, refuse_other_folder
-from steelyard.data.run_lock import Holder
-from steelyard.experiment.scores import Scores
+from steelyard.data.folders.run_lock import Holder
+from steelyard.experiment.table.scores import Scores
 from steelyard.rag.fingerprint import describe, digest
 from steelyard.rag.protocols import Reranker
 from steelyard.rag.registry import make_stage

@@ -30,8 +30,8 @@ from steelyard.bench.run.planning import BenchPlan, plan_work
 from steelyard.bench.run.preparing import BenchWork, prepare_bench
 from steelyard.bench.run.weighing import weigh
 from steelyard.bench.run.writing import BenchWriter
-from steelyard.data.bench_folder import BenchFolder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.manifests import BenchFolder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.protocols import Reranker
 from steelyard.services.budget import Budget
 from steelyard.services.models.endpoints import Endpoint

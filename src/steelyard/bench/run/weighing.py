@@ -21,10 +21,10 @@ from steelyard.bench.quality.gains import MEASURES
 from steelyard.bench.quality.lists import Reranking, reranked_list, rerankings_of, with_columns
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
-from steelyard.experiment.gold_notes import label_gains
-from steelyard.experiment.opening import System
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.gold_notes import label_gains
+from steelyard.experiment.door.opening import System
+from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse_all
 from steelyard.text.folding import DEFAULT_STEPS
 

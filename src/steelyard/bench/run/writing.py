@@ -16,20 +16,22 @@ from steelyard.base.notes import Note
 from steelyard.bench.blocks import has_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.money.pricing import stored_prices
-from steelyard.data.bench_folder import (
+from steelyard.data.folders.manifests import (
     BLOCKS,
     CEILINGS,
+    CONFIG,
     LEVELS,
+    MANIFEST,
     SCORES,
     Kind,
     read_bench_manifest,
+    visible_entries,
     write_bench_manifest,
+    write_json,
 )
-from steelyard.data.manifests import MANIFEST, visible_entries, write_json
-from steelyard.data.run_lock import Holder
-from steelyard.data.run_manifest import CONFIG
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json
+from steelyard.data.folders.run_lock import Holder
+from steelyard.experiment.table.json import as_json
+from steelyard.experiment.table.scores import Scores
 from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
 from steelyard.rag.runs.writer import LIBRARIES

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA
-from steelyard.text.variants import traditional_of
+from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA, traditional_of
 
 _LEAST = 0.8
 _MARGIN = 0.25

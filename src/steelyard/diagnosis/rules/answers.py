@@ -10,8 +10,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
-from steelyard.diagnosis.judged import JudgedSystem
-from steelyard.diagnosis.outcomes import AT, NO, YES
+from steelyard.diagnosis.outcomes import AT, NO, YES, JudgedSystem
 from steelyard.diagnosis.thresholds import (
     GOOD_RETRIEVAL,
     LOW_UTILIZATION,

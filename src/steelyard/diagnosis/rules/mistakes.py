@@ -20,8 +20,8 @@ from steelyard.diagnosis.thresholds import (
     MIN_QUESTIONS,
     MIN_SHARE,
     MIN_SWAPPED,
+    interval,
 )
-from steelyard.diagnosis.uncertainty import interval
 from steelyard.measures import parse
 from steelyard.measures.perfect import perfect_reranking
 

@@ -10,8 +10,18 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.diagnosis.advice import Advice, advice_on, rule
 from steelyard.diagnosis.facts import Facts, SystemFacts
-from steelyard.diagnosis.thresholds import EQUAL, MIN_GAIN, MIN_GROUP, MORE, MUCH_OF_LOSS, RERANKED
-from steelyard.diagnosis.uncertainty import interval
+from steelyard.diagnosis.thresholds import (
+    EQUAL,
+    MIN_GAIN,
+    MIN_GROUP,
+    MIN_ORACLE,
+    MIN_QUESTIONS,
+    MORE,
+    MUCH_OF_LOSS,
+    RERANKED,
+    SAME,
+    interval,
+)
 from steelyard.measures import parse
 
 
@@ -127,3 +137,41 @@ def _late(system: SystemFacts) -> bool:
     if reordering is None or int(system.answered.sum()) < MIN_GROUP or system.lists.depth <= system.lists.final_depth:
         return False
     return bool(reordering.order > 0 and reordering.members == 0)
+
+
+@rule
+def order_only(facts: Facts) -> Iterator[Advice]:
+    """Against the baseline the order improved and coverage did not: what is still lost must be retrieved."""
+    base = facts.systems[facts.baseline]
+    for i, system in enumerate(facts.systems):
+        both = base.answered & system.answered
+        if i == facts.baseline or both.sum() < MIN_GROUP:
+            continue
+        ndcg, recall = (facts.of(name)[i] - facts.of(name)[facts.baseline] for name in ("ndcg", facts.coverage))
+        lost = system.answered & ~system.hit
+        if interval(ndcg[both])[0] > 0 and abs(recall.mean()) < SAME and lost.sum() >= MIN_QUESTIONS:
+            yield advice_on(
+                facts, "order_only", system, gain=system.as_others(lost), query_ids=system.ids(lost),
+                systems=(base.name, system.name), baseline=base.name, ndcg=float(ndcg.mean()),
+                recall=float(recall.mean()), coverage=facts.coverage,
+            )  # fmt: skip
+
+
+@rule
+def hybrid(facts: Facts) -> Iterator[Advice]:
+    """The two systems that complete each other best retrieve what the other one misses."""
+    pairs = [pair for pair in facts.ceilings.pairs if pair.measure == facts.measure]
+    if not pairs:
+        return
+    pair = min(pairs, key=lambda pair: (-pair.mean, pair.first, pair.second))
+    by_name = {system.name: system for system in facts.systems}
+    first, second = by_name[pair.first], by_name[pair.second]
+    best_system = max(facts.systems, key=lambda system: float(system.value.mean()))
+    best = float(best_system.value.mean())
+    only_first, only_second = first.hit & ~second.hit, second.hit & ~first.hit
+    if pair.mean - best >= MIN_ORACLE and min(only_first.sum(), only_second.sum()) >= MIN_QUESTIONS:
+        yield advice_on(
+            facts, "hybrid", best_system, gain=pair.mean - best, query_ids=first.ids(only_first | only_second),
+            systems=(first.name, second.name), first=first.name, second=second.name, ceiling=pair.mean, best=best,
+            only_first=int(only_first.sum()), only_second=int(only_second.sum()), best_system=best_system.name,
+        )  # fmt: skip

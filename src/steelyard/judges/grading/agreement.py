@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.judges.grading.scale import Scale
-from steelyard.stats.raters import cohen_kappa, krippendorff_alpha
+from steelyard.stats.labels.raters import cohen_kappa, krippendorff_alpha
 
 FEW = 10
 """Pairs below which agreement says nothing."""

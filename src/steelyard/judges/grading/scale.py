@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.base.choices import Language
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.settings import Origin, SettingError, make_with, parse_toml, read_toml
-from steelyard.io.numbers import EXACT
+from steelyard.io.native import EXACT
 
 NAMES = ("0-10", "0-3")
 """Of the scales that come with Steelyard."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from steelyard.judges.lexical.numerals import ENGLISH_NUMBERS, MONTHS, UNITS, chinese_number, number_form
 from steelyard.text.folding import fold, fold_with_offsets
+from steelyard.text.languages import CONTRACTED, ENGLISH_STOPWORDS
 from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA
-from steelyard.text.stopwords import CONTRACTED, ENGLISH_STOPWORDS
 
 STEPS = ("lower", "nfkc", "quotes", "accents", "simplified", "dashes")
 """What texts are folded by before they are compared."""

@@ -20,9 +20,9 @@ from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.settings import Origin, validate
 from steelyard.data.corpus import Chunks, Document, Passage
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.loading.decoding import DETECT
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import RunFolder
 from steelyard.rag.concurrency import concurrency_of, n_at_once, turns
 from steelyard.rag.config import Config, default_name
 from steelyard.rag.config_table import Count, PipelineTable

@@ -9,8 +9,8 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
-from steelyard.data.run_folder import RunFolder, read_run_folder
-from steelyard.data.run_lock import run_lock
+from steelyard.data.folders.run_folder import RunFolder, read_run_folder
+from steelyard.data.folders.run_lock import run_lock
 from steelyard.io.evaluation_rows import columns_of, rows_of
 from steelyard.rag.runs.lines import without_results
 from steelyard.rag.runs.writer import RunWriter, refuse_foreign_folder

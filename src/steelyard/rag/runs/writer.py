@@ -22,12 +22,12 @@ from typing import Any, Self
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.machine import timestamp
 from steelyard.base.notes import Note
-from steelyard.data.manifests import MANIFEST, visible_entries, write_json
+from steelyard.data.folders.manifests import MANIFEST, visible_entries, write_json
 from steelyard.data.responses import GENERATE, Response, decode_response, encode_response
-from steelyard.data.run_folder import write_chunks, write_documents
-from steelyard.data.run_lock import Holder
-from steelyard.data.run_manifest import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest, write_manifest
-from steelyard.data.run_replacement import NEW, replace_run
+from steelyard.data.folders.run_folder import write_chunks, write_documents
+from steelyard.data.folders.run_lock import Holder
+from steelyard.data.folders.manifests import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest, write_manifest
+from steelyard.data.folders.run_replacement import NEW, replace_run
 from steelyard.io.write import write_bytes
 
 from steelyard.rag.runs.changes import describe_changes

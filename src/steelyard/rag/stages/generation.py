@@ -22,9 +22,8 @@ from steelyard.io.source import Source
 from steelyard.rag.registry import stage
 from steelyard.services.models.chat import ChatModel
 from steelyard.services.models.prompts import fill_template
-from steelyard.text.languages import language_of
+from steelyard.text.languages import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS, language_of
 from steelyard.text.sentences import sentence_spans
-from steelyard.text.stopwords import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS
 from steelyard.text.tokens import Tokenizer
 
 DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.comparison.agreement import Agreement
-from steelyard.comparison.rater_pairs import RaterPair
+from steelyard.comparison.raters.agreement import Agreement
+from steelyard.comparison.raters.pairs import RaterPair
 from steelyard.report.charts.plot import LISTED, N_COLOURED, altair, plot, titled, tooltips
 from steelyard.report.views.numbers import number
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
-from steelyard.stats.raters import wilson_interval
+from steelyard.stats.labels.raters import wilson_interval
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin

@@ -10,8 +10,8 @@ import polars as pl
 
 from steelyard.base.arrays import Ints
 from steelyard.data.chunk_table import ChunkTable
-from steelyard.experiment.verdict_choice import RunVerdicts
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.verdict_choice import RunVerdicts
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.details.answers import AnswerDetails, TextOf, answer_details
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened, singled_questions

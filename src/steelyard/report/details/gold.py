@@ -22,7 +22,7 @@ from steelyard.data.pieces import Piece
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.details.limits import Budget, Limits, cut
 from steelyard.report.visible import visible
 from steelyard.text.locating import Locator

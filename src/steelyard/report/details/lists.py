@@ -10,8 +10,8 @@ import polars as pl
 
 from steelyard.base.arrays import Ints
 from steelyard.data.chunk_table import ChunkTable
-from steelyard.experiment.weighed import Weighed
-from steelyard.experiment.weighing import Weighing
+from steelyard.experiment.door.weighed import Weighed
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.report.details.gold import Highlights
 from steelyard.report.details.limits import Budget, Limits, cut
 from steelyard.report.visible import visible

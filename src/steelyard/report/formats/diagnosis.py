@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.diagnosis.ceilings import Ceilings
-from steelyard.diagnosis.curves import Curves
+from steelyard.diagnosis.ceilings import Ceilings, Curves
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.diagnosis.outcomes import AnswerOutcomes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.data.run_folder import RunFolder
+from steelyard.data.folders.run_folder import RunFolder
 from steelyard.rag.weighed_run import WeighedRun
 from steelyard.report.formats.scores import table
 from steelyard.report.views.notes import note_text

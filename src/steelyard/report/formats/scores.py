@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.base.errors import InputError
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_json import as_json
+from steelyard.experiment.table.json import as_json
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.formats.sheets import SHEET_FORMATS, sheet_latex, sheet_markdown, sheet_terminal
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.numbers import number

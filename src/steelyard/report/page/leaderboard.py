@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.base.arrays import Floats
-from steelyard.experiment.same_judge import comparable
+from steelyard.experiment.table.same_judge import comparable
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
 from steelyard.report.page.tables import Cell, HtmlTable, baseline_row

@@ -14,8 +14,8 @@ from steelyard._version import __version__
 from steelyard.base.extras import require
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_frame import STATUSES
+from steelyard.experiment.table.frame import STATUSES
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.charts.drawing import (
     curve_measures,
     draw_charts,

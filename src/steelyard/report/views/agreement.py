@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.agreement import MOST_PAIRS, RELIABLE, TENTATIVE, Agreement
-from steelyard.comparison.rater_pairs import FEWEST, MOST_RESAMPLED, Estimate, RaterPair
-from steelyard.comparison.rater_statistics import STATISTICS
+from steelyard.comparison.raters.agreement import MOST_PAIRS, RELIABLE, TENTATIVE, Agreement
+from steelyard.comparison.raters.pairs import FEWEST, MOST_RESAMPLED, STATISTICS, Estimate, RaterPair
 from steelyard.data.ratings import Label, Ratings
 from steelyard.report.views.numbers import best_places, ends, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.comparison.changes import Changes, Listed, Mover
-from steelyard.comparison.settings_diff import SettingsDiff
+from steelyard.comparison.changes import Changes, Listed, Mover, SettingsDiff
 from steelyard.report.views.numbers import number, signed
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import single_line

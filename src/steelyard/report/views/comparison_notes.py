@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.comparison.groups import MOST_GROUPED
-from steelyard.comparison.margins import margin_correction
+from steelyard.comparison.families import MOST_GROUPED, margin_correction
 from steelyard.comparison.plan import Family
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.result import Comparison
 from steelyard.experiment.corrections import Correction
-from steelyard.experiment.scores import Scores
+from steelyard.experiment.table.scores import Scores
 from steelyard.report.views.numbers import ends, number, signed
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import single_line

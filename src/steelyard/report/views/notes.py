@@ -10,9 +10,9 @@ import polars as pl
 
 from steelyard.base.notes import PLAIN, Note
 from steelyard.data.clusters import DOC, OWN
-from steelyard.experiment.score_arrays import SHARED_GOLD
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.signature import Signature
+from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.scores import Scores
+from steelyard.experiment.table.signature import Signature
 from steelyard.report.views.numbers import ends, number
 from steelyard.report.visible import single_line, visible
 from steelyard.report.words import Words

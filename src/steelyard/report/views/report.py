@@ -11,7 +11,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.diagnosis.advice import MISTAKES
-from steelyard.experiment.same_judge import comparable
+from steelyard.experiment.table.same_judge import comparable
 from steelyard.report.contents import Contents
 from steelyard.report.views.comparison import MARKS, comparison_sheets, drift_sheet
 from steelyard.report.views.comparison_notes import method_notes

@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
-from steelyard.experiment.same_judge import comparable
-from steelyard.experiment.score_arrays import CAUSES
-from steelyard.experiment.scores import Scores
-from steelyard.experiment.scores_frame import STATUSES
+from steelyard.experiment.table.arrays import CAUSES
+from steelyard.experiment.table.frame import STATUSES
+from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.report.views.corrections import correction_notes
 from steelyard.report.views.notes import (

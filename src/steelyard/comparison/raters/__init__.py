@@ -1,0 +1,1 @@
+"""Raters, people or judges: how far their labels agree."""

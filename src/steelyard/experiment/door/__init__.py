@@ -1,0 +1,1 @@
+"""The door: paths and objects become systems on the scale, aligned with one gold."""

@@ -1,0 +1,249 @@
+"""Which verdicts on the answers of weighed runs count: those handed in, those in a run folder, or new ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
+from steelyard.data.questions import Questions
+from steelyard.io.named import named_paths
+from steelyard.measures.judged_answers import JudgedAnswers
+
+if TYPE_CHECKING:
+    from steelyard.experiment.door.opening import System
+    from steelyard.experiment.door.weighed import Weighed
+    from steelyard.judges.verdicts import Verdicts
+
+
+DEFAULT_JUDGE = "lexical"
+"""Judges where there are no verdicts, and none were asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictChoice:
+    """Which verdicts measures of answers are computed from.
+
+    verdicts   those handed in: Verdicts or a path to them, of one system, or system -> these, a list of them for
+               several runs; None: those in each run folder, else those of the default judge
+    judge      of the verdicts in run folders that count; by default those that were written last
+    progress   called as progress("answers", done, total) while the default judge judges a run
+    """
+
+    verdicts: object = None
+    judge: str | None = None
+    progress: Progress = no_progress
+
+    def checked(self, systems: Sequence[str]) -> VerdictChoice:
+        """The same, as fit for these systems.
+
+        Raises   InputError.
+        """
+        if isinstance(self.verdicts, Mapping):
+            for name in self.verdicts:
+                if name not in systems:
+                    raise InputError(f"verdicts: no system is called {name!r}; {nearest(str(name), systems)}")
+        elif self.verdicts is not None and len(systems) > 1:
+            raise InputError(
+                f"verdicts: there are {len(systems)} systems; name the one that they are of: --verdicts NAME=FILE "
+                "({system: Verdicts})"
+            )
+        return self
+
+    def of(self, system: Weighed | System) -> Sequence[Verdicts | None]:
+        """What was handed in for each run of a system.
+
+        Raises   InputError for something else than verdicts, and for other numbers of them than of runs.
+        """
+        named = self.verdicts.get(system.name) if isinstance(self.verdicts, Mapping) else self.verdicts
+        if named is None:
+            return [None] * len(system.runs)
+        listed = list(named) if isinstance(named, list | tuple) else [named]
+        if len(listed) != len(system.runs):
+            raise InputError(
+                f"verdicts: {system.name} has {len(system.runs)} runs, and there are verdicts of {len(listed)}; "
+                "give a list with those of each run"
+            )
+        return [opened_verdicts(item, system.name) for item in listed]
+
+
+def named_verdicts(texts: Sequence[str]) -> object:
+    """Verdicts as they are named on the command line: FILE, or NAME=FILE for each system (NAME=FILE,FILE of its runs).
+
+    Raises   InputError for files without a name where there are several, and for a name that comes twice.
+
+    >>> named_verdicts([]), named_verdicts(["v.parquet"]), named_verdicts(["a=v.parquet"])
+    (None, 'v.parquet', {'a': ['v.parquet']})
+    """
+    if len(texts) == 1 and named_paths(texts[0])[0] is None:
+        return texts[0]
+    verdicts = dict[str, list[str]]()
+    for text in texts:
+        name, paths = named_paths(text)
+        if name is None or name in verdicts:
+            raise InputError(f"--verdicts {text}: name the system that they are of, each once: NAME=FILE")
+        verdicts[name] = paths
+    return verdicts or None
+
+
+def opened_verdicts(item: Any, system: str) -> Verdicts:
+    """Verdicts as they are handed in: these, or the path of a file.
+
+    Raises   InputError.
+    """
+    from steelyard.judges.verdicts import Verdicts
+
+    if isinstance(item, Verdicts):
+        return item
+    if isinstance(item, str | os.PathLike):
+        return Verdicts.read(Path(item))
+    raise InputError(
+        f"verdicts: those of {system} cannot be read from {type(item).__name__}; pass what `sy.judge` returns, or the "
+        "path of a file of `steelyard judge`"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RunVerdicts:
+    """Verdicts on the answers of one run.
+
+    origin   where they are from: handed in, a file of the run folder, or the default judge, as there were none
+    file     its name; "" elsewhere
+    """
+
+    verdicts: Verdicts
+    query_ids: Sequence[str]
+    origin: Literal["handed_in", "file", "default"] = "handed_in"
+    file: str = ""
+
+    @cached_property
+    def arrays(self) -> JudgedAnswers:
+        """What measures are computed from, in the order of the questions."""
+        return self.verdicts.arrays(self.query_ids)
+
+    def restricted(self) -> RunVerdicts:
+        """The same without verdicts on other questions.
+
+        Raises   InputError for questions without verdicts.
+        """
+        return replace(self, verdicts=self.verdicts.restricted(self.query_ids))
+
+    def notes(self) -> Iterator[Note]:
+        """Who judged, and by which labels."""
+        from steelyard.experiment.calibrated import calibration_notes
+
+        judge = self.verdicts.recipe["judge"]
+        values = {"judge": _called(judge), "file": self.file, "threshold": judge.get("threshold")}
+        yield Note(f"judged_by_{self.origin}", values)
+        yield from calibration_notes(self.verdicts.recipe)
+
+
+def _called(judge: Mapping[str, Any]) -> str:
+    """A judge by name and model."""
+    model = judge.get("model")
+    return str(judge["name"]) + (f" ({model})" if isinstance(model, str) else "")
+
+
+def judged_run(
+    run: Weighed | System, questions: Questions, handed_in: Verdicts | None, choice: VerdictChoice
+) -> RunVerdicts:
+    """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
+
+    Raises   InputError for verdicts of another run, and for a judge that left none there.
+    """
+    query_ids, judge = [question.query_id for question in questions], choice.judge
+    if handed_in is not None:
+        _check_judge(handed_in, judge, run.name)
+        return RunVerdicts(_checked(handed_in, run, questions), query_ids)
+    path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
+    if path is not None:
+        return RunVerdicts(_checked(opened_verdicts(path, run.name), run, questions), query_ids, "file", path.name)
+    from steelyard.judges.judging import judge_answers
+    from steelyard.judges.registry import judging_command, make_judge
+
+    if judge is not None and judge != DEFAULT_JUDGE:
+        raise InputError(
+            f"{run.name}: has no verdicts by {judge!r}; judge it first ({judging_command(judge)}), or leave out --judge"
+        )
+    verdicts = judge_answers(
+        questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name, progress=choice.progress
+    )
+    return RunVerdicts(verdicts, query_ids, "default")
+
+
+def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
+    """Raise   InputError where verdicts that were handed in are by another judge than the one asked for."""
+    from steelyard.judges.own import last_name
+
+    if judge is not None and verdicts.judge not in (judge, last_name(judge)):
+        raise InputError(f"{name}: its verdicts are by {verdicts.judge!r}, not {judge!r}; leave out --judge")
+
+
+def _checked(verdicts: Verdicts, run: Weighed | System, questions: Questions) -> Verdicts:
+    """The same verdicts.
+
+    Raises   InputError for those on other outputs than the run's, or by other gold answers than the questions have.
+    """
+    from steelyard.judges.batches import whole_characters
+
+    verdicts.check_outputs(run.answered().digest(), run.name)
+    for question in questions:
+        record = verdicts.records.get(question.query_id)
+        answers = tuple(map(whole_characters, question.answers))
+        if record is not None and record.gold_answers and answers and answers != record.gold_answers:
+            raise InputError(
+                f"{run.name}: its verdicts by {verdicts.judge} are by another gold answer to {question.query_id!r} "
+                "than the questions have now; judge it again (`steelyard judge`)"
+            )
+    return verdicts
+
+
+def completed(verdicts: RunVerdicts, run: Weighed, questions: Questions) -> RunVerdicts:
+    """The verdicts on a run, with the answers to questions that they lack as they are without a judge."""
+    records = verdicts.verdicts.records
+    if all(question.query_id in records for question in questions):
+        return verdicts
+    from steelyard.judges.verdicts import Verdicts
+
+    unjudged = unjudged_run(run, questions).verdicts.records
+    together = [records.get(question.query_id, unjudged[question.query_id]) for question in questions]
+    return replace(
+        verdicts, verdicts=Verdicts(together, verdicts.verdicts.recipe, errors=verdicts.verdicts.errors)
+    )  # fmt: skip
+
+
+def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:
+    """What is known of the answers of a run without a judge: their units, citations and states."""
+    from steelyard.judges.judging import judge_answers
+
+    query_ids = [question.query_id for question in questions]
+    return RunVerdicts(judge_answers(questions, run.answered(), None, system=run.name), query_ids)
+
+
+def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
+    """The file of verdicts of a run folder, by a judge or the one written last; None where there is none.
+
+    Raises   InputError for a judge who left none beside those of others.
+    """
+    from steelyard.judges.own import file_name, last_name
+    from steelyard.judges.registry import judging_command
+    from steelyard.judges.verdicts import FOLDER
+
+    files = sorted((folder / FOLDER).glob("*.parquet"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    if judge is None:
+        return files[-1] if files else None
+    named = [path for path in files if path.stem == file_name(last_name(judge))]
+    if not named and files and judge != DEFAULT_JUDGE:
+        there = ", ".join(sorted(path.stem for path in files))
+        raise InputError(
+            f"{name}: has verdicts by {there}, and none by {judge!r}; name one that is there, or judge it "
+            f"({judging_command(judge)})"
+        )
+    return named[-1] if named else None

@@ -1,0 +1,496 @@
+"""Systems on the scale: aligned with one gold, once; scores, diagnoses and reports are computed from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard._version import __version__
+from steelyard.align.document_lists import DocumentResolver
+from steelyard.align.rankings import align_all
+from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
+from steelyard.base.arrays import Bools, Floats
+from steelyard.base.choices import OnDuplicate, Policy, Unit
+from steelyard.base.defaults import DefaultMeasures
+from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.notes import Note
+from steelyard.base.progress import Progress, no_progress
+from steelyard.data.chunk_table import Corpus
+from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
+from steelyard.data.folders.run_folder import RunFolder
+from steelyard.data.question import Question
+from steelyard.data.questions import Questions
+from steelyard.data.truth import Truth
+from steelyard.experiment.corrections import SystemCorrections
+from steelyard.experiment.door.answers import Answers
+from steelyard.experiment.door.gold_notes import AbsentGold, judged_notes, unjudged_notes, with_gold_advice
+from steelyard.experiment.door.opening import Inputs, Texts, no_texts
+from steelyard.experiment.door.units import check_document_measures, resolver_of
+from steelyard.experiment.door.verdict_choice import VerdictChoice
+from steelyard.experiment.door.weighed import Weighed, runs_together, weigh_system
+from steelyard.experiment.review_choice import are_handed_in, review_of
+from steelyard.experiment.table.arrays import SHARED_GOLD, without_relevant
+from steelyard.experiment.table.same_judge import reads_verdicts
+from steelyard.experiment.table.scores import Scores
+from steelyard.io.source import ahead
+from steelyard.measures import Alignment, Measure, make, parse, parse_all
+from steelyard.measures.alignment import stacked, stacks
+from steelyard.stats.spread import means_of_runs
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The result of `weigh`: one or several systems, aligned with one gold.
+
+    gold       the truth, or the questions with their evidence
+    questions  query_id -> query, tags and answer, as far as they are given
+    recipe     rule, steps and policy by which the gold is looked up
+    corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
+    named_corpus  the one that was named, be gold looked up in it or not
+    choice     which verdicts measures of answers are computed from
+    label_choice  which labels of people correct measures of answers, as `evaluate` takes them
+    texts      those of documents that are named by id, for whoever wants to read them
+    cluster    which questions count as one, as `weigh` takes it; None: each by itself
+    """
+
+    gold: Truth | Questions
+    weighed: Sequence[Weighed]
+    questions: Mapping[str, Question] = field(repr=False)
+    recipe: Mapping[str, Any] = field(repr=False)
+    corpus: Corpus | None = field(repr=False, default=None)
+    texts: Texts = field(repr=False, default=no_texts)
+    cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
+    named_corpus: Corpus | None = field(repr=False, default=None)
+    choice: VerdictChoice = field(repr=False, default_factory=VerdictChoice)
+    label_choice: object = field(repr=False, default=None)
+
+    @classmethod
+    def of(
+        cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str], unit: Unit | None = None,
+        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
+    ) -> Weighing:  # fmt: skip
+        """Align every system with the gold; options as of `weigh`.
+
+        Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
+        Raises   InputError and its children.
+        """
+        gold = inputs.gold
+        if isinstance(gold, Questions) or unit == "document":
+            resolver = resolver_of(gold, corpus=inputs.corpus, rule=rule, steps=steps, unit=unit)
+            return cls.of_resolver(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
+        weighed = list[Weighed]()
+        systems = [run for system in inputs.systems for run in system.runs]
+        progress("runs", 0, len(systems))
+        runs = [system.run for system in systems]
+        for system, aligned in zip(systems, align_all(gold, runs, on_duplicate=on_duplicate), strict=True):
+            weighed.append(Weighed.of_ids(system, gold, on_duplicate, aligned))
+            progress("runs", len(weighed), len(runs))
+        return cls(
+            gold,
+            runs_together(inputs.systems, weighed),
+            inputs.questions,
+            {"on_duplicate": on_duplicate},
+            texts=inputs.texts,
+            cluster=cluster,
+            named_corpus=inputs.corpus,
+        )._checked()
+
+    @classmethod
+    def of_resolver(
+        cls, inputs: Inputs, resolver: Resolver | DocumentResolver, *, on_duplicate: OnDuplicate,
+        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
+    ) -> Weighing:  # fmt: skip
+        """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
+
+        Raises   InputError and its children.
+        """
+        weighed = list[Weighed]()
+        # Documents say nothing of chunks that a run names by their ids alone.
+        has_chunks = inputs.corpus is not None and inputs.corpus.chunks is not None
+        systems = [run for system in inputs.systems for run in system.runs]
+        progress("runs", 0, len(systems))
+        for system in systems:
+            weighed.append(weigh_system(system, resolver, on_duplicate, has_chunks=has_chunks))
+            progress("runs", len(weighed), len(systems))
+        recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
+        weighed = runs_together(inputs.systems, weighed)
+        return cls(
+            resolver.gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
+            named_corpus=inputs.corpus,
+        )._checked()  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} questions)"
+
+    def _checked(self) -> Weighing:
+        """The same, its clusters computed: an unknown field is refused before anything else is."""
+        _ = self.clustering
+        return self
+
+    @cached_property
+    def clustering(self) -> Clustering | None:
+        """Which questions belong together, and count as one for intervals and tests; None: each by itself."""
+        if self.cluster is None:
+            return None
+        return question_clusters(
+            self.cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids
+        )  # fmt: skip
+
+    @cached_property
+    def _shared_gold(self) -> dict[str, Any] | None:
+        """Fields of SharedGold."""
+        shared = shared_gold(self.gold, self.query_ids)
+        return None if shared is None else vars(shared)
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems."""
+        return [system.name for system in self.weighed]
+
+    @property
+    def folders(self) -> dict[str, RunFolder]:
+        """System -> its run folder, of those that have one."""
+        return {system.name: system.folder for system in self.weighed if system.folder is not None}
+
+    @property
+    def reranks(self) -> dict[str, bool]:
+        """System -> whether it has a reranker, of those whose configuration is known."""
+        return {system.name: system.reranks for system in self.weighed if system.reranks is not None}
+
+    @property
+    def latency_ms(self) -> dict[str, list[list[float]]]:
+        """System -> run -> milliseconds of each question, of those that report any; infinite where the system failed.
+
+        How long an answer to a failed question would have taken nobody knows: longer than any limit.  Questions are in
+        one order in all runs of a system, NaN where a run does not report one.
+        """
+        return {system.name: _latencies(system.runs) for system in self.weighed if system.latency_ms}
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """Every question of the gold, ascending by UTF-8 bytes."""
+        return self.weighed[0].alignment.query_id
+
+    @property
+    def by_evidence(self) -> bool:
+        """Whether the gold is evidence that is looked up in chunks, rather than documents named by id."""
+        return any(system.evidence is not None for system in self.weighed)
+
+    @property
+    def alignments(self) -> list[Alignment]:
+        """One a system: of its first run."""
+        return [system.alignment for system in self.weighed]
+
+    @property
+    def run_alignments(self) -> list[Alignment]:
+        """One a run, system after system."""
+        return [run.alignment for system in self.weighed for run in system.runs]
+
+    @property
+    def n_runs(self) -> list[int]:
+        """How many runs each system has."""
+        return [len(system.runs) for system in self.weighed]
+
+    def first_runs(self) -> Weighing:
+        """The same of the first run of each system alone."""
+        return replace(
+            self, weighed=[replace(system, repeats=()) if system.repeats else system for system in self.weighed]
+        )
+
+    def measures_or(
+        self, measures: Iterable[str | Measure] | str | Measure, default: DefaultMeasures
+    ) -> Sequence[str | Measure]:  # fmt: skip
+        """The measures, or where there are none those that are the default for this kind of gold."""
+        specs = [measures] if isinstance(measures, str | Measure) else list(measures)
+        if not specs and self.of_answers_alone:
+            candidates = dict.fromkeys((*default.of_answers, *defaults.MEASURES.of_answers))
+            defined = [name for name in candidates if self.answers.are_defined(parse(name))] or list(candidates)
+            return [name for name in defined if name in default.of_answers] or defined[:1]
+        return specs or (default.by_evidence if self.by_evidence else default.by_id)
+
+    @cached_property
+    def of_answers_alone(self) -> bool:
+        """Whether there are answers, and nothing is gold for what is retrieved."""
+        if isinstance(self.gold, Truth) or any(question.evidence or question.labels for question in self.gold):
+            return False
+        return any(run.answered().answers for system in self.weighed for run in system.runs)
+
+    def scores(
+        self,
+        measures: Iterable[str | Measure] | str | Measure,
+        *,
+        min_gain: float | None = None,
+        missing: Policy = defaults.MISSING,
+        no_relevant: Policy = defaults.NO_RELEVANT,
+    ) -> Scores:
+        """Values of measures; options as of `evaluate`.
+
+        Raises   MeasureError, InputError.
+        """
+        _check_choice("missing", missing, ("zero", "skip"))
+        _check_choice("no_relevant", no_relevant, ("zero", "skip"))
+        specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
+        of_answers = [j for j, spec in enumerate(specs) if spec.definition.of_answers]
+        self._check_inputs(specs)
+        shares = [make("judged", k) for k in dict.fromkeys(spec.depth for spec in specs)]
+        of_runs = self._measured([*specs, *shares])
+        n_runs = self.n_runs
+        columns = means_of_runs(of_runs, n_runs)
+        values, irrelevant = columns[:, : len(specs)], self._irrelevant(specs)
+        judged = columns[:, [len(specs) + [share.depth for share in shares].index(spec.depth) for spec in specs]]
+        judged[:, of_answers] = np.nan
+        absent = np.array([a.missing for a in self.alignments])
+        if missing == "skip":
+            values[np.broadcast_to(absent[:, None], values.shape)] = np.nan
+        if no_relevant == "skip":
+            values[irrelevant] = np.nan
+        unwinnable = np.array([self._mask(_unwinnable(system)) for system in self.weighed])
+        values[without_relevant(irrelevant, unwinnable)] = np.nan
+        firsts = np.cumsum([0, *n_runs])
+        repeats = {
+            system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
+            for i, system in enumerate(self.systems) if n_runs[i] > 1
+        }  # fmt: skip
+        notes = {system.name: own for system in self.weighed if (own := self._notes(system, specs, values))}
+        left_out = absent & (missing == "skip")
+        corrections = self._corrections(specs, left_out) if of_answers else {}
+        for name, correction in corrections.items():
+            if correction.notes:
+                notes[name] = [*notes.get(name, ()), *correction.notes]
+        scores = Scores(
+            systems=self.systems,
+            query_ids=self.query_ids,
+            measures=specs,
+            values=values,
+            missing=absent,
+            no_relevant=irrelevant,
+            failed=np.array([self._mask(_union(run.failures for run in system.runs)) for system in self.weighed]),
+            unwinnable=unwinnable,
+            judged=judged,
+            unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
+            gold=[system.mapping for system in self.weighed],
+            recipe_parts=self._recipe_parts(missing, no_relevant)
+            | ({"verdicts": recipes} if of_answers and (recipes := self.answers.recipes(specs)) else {}),
+            perfect={str(spec): partial(self.perfect_values, spec) for spec in specs if not spec.definition.of_answers},
+            clustering=self.clustering,
+            repeats=repeats,
+            notes=notes,
+            corrections={name: correction.of for name, correction in corrections.items() if correction.of},
+            causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
+        )
+        return replace(scores, notes=with_gold_advice(scores, self.gold))
+
+    def _corrections(self, specs: Sequence[Measure], left_out: Bools) -> dict[str, SystemCorrections]:
+        """System -> the corrections of its means by labels, of systems that have any.
+
+        left_out   (s, q) questions that are in no mean
+        """
+        judged = [spec for spec in specs if spec.definition.of_answers and reads_verdicts(spec)]
+        clusters = None if self.clustering is None else self.clustering.codes
+        corrections = dict[str, SystemCorrections]()
+        for place, system in enumerate(self.weighed if judged else ()):
+            if (review := review_of(self.label_choice, system.name, system.folder)) is not None:
+                corrections[system.name] = self.answers.corrections(
+                    place, judged, review, left_out=left_out[place], clusters=clusters,
+                    handed_in=are_handed_in(self.label_choice, system.name),
+                )  # fmt: skip
+        return corrections
+
+    def _notes(self, system: Weighed, specs: Sequence[Measure], values: Floats) -> list[Note]:
+        """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes.
+
+        values   (s, m, q)
+        """
+        of_lists = [spec for spec in specs if not spec.definition.of_answers]
+        depth = of_lists[0].depth if of_lists else None
+        own = next((notes for run in system.runs if (notes := run.notes_at(depth))), ())
+        notes = [*self._gold_notes, *own, *system.notes_of_depth(specs)]
+        if len(of_lists) == len(specs):
+            return notes
+        place = self.systems.index(system.name)
+        return [*notes, *self.answers.notes(place, specs, values[place])]
+
+    @cached_property
+    def _gold_notes(self) -> list[Note]:
+        unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
+        absent = () if self._absent is None else self._absent.notes()
+        by_judge = judged_notes(self.gold) if isinstance(self.gold, Truth) else ()
+        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent, *by_judge]
+
+    @cached_property
+    def _absent(self) -> AbsentGold | None:
+        """Gold that the named corpus lacks, where documents are named by ids; None elsewhere."""
+        if self.named_corpus is None or any(system.labels is not None for system in self.weighed):
+            return None
+        return AbsentGold.of(self.truth, self.named_corpus)
+
+    @property
+    def absent(self) -> pl.DataFrame | None:
+        """Labels of relevant documents that the corpus lacks: query_id, doc_id, gain, by question; of ids alone.
+
+        None where no corpus is named, and where it has none of them at all.
+        """
+        return None if self._absent is None or self._absent.is_foreign else self._absent.labels
+
+    def perfect_values(self, spec: Measure) -> Floats:
+        """(s, q) values of a perfect ranking, which systems of one truth share; NaN where the truth bounds nothing."""
+        shared: dict[int, Floats] = {}
+        for weighed in self.weighed:
+            truth = id(weighed.alignment.ideal_gain)
+            if truth not in shared:
+                shared[truth] = weighed.perfect_values(spec)
+        return np.stack([shared[id(weighed.alignment.ideal_gain)] for weighed in self.weighed])
+
+    def _measured(self, specs: Sequence[Measure]) -> Floats:
+        """(r, m, q) values of every run, computed in one pass for many small ones."""
+
+        def measured(group: Sequence[Alignment]) -> Floats:
+            a = stacked(group)
+            values = [
+                np.full((len(group), group[0].n_queries), np.nan) if spec.definition.of_answers
+                else np.reshape(spec(a), (len(group), -1))
+                for spec in specs
+            ]  # fmt: skip
+            return np.stack(values, axis=1).astype(float, copy=False)
+
+        groups = list(stacks(self.run_alignments))
+        values = (
+            measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
+        )  # fmt: skip
+        for j, spec in enumerate(specs):
+            if spec.definition.of_answers:
+                values[:, j] = self.answers.values(spec)
+        return values
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers of all runs to every question of the gold."""
+        unknown = Question("", None, where=self.gold.name)
+        own = {} if isinstance(self.gold, Truth) else {question.query_id: question for question in self.gold}
+
+        def asked(query_id: str) -> Question:
+            """With gold answers, where the queries that are named or the gold have some."""
+            known = [question for of in (self.questions, own) if (question := of.get(query_id)) is not None]
+            return next((q for q in known if q.answers), known[0] if known else replace(unknown, query_id=query_id))
+
+        return Answers(self.weighed, Questions.of(map(asked, self.query_ids), name=self.gold.name), self.choice)
+
+    def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
+        """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
+        parts = [
+            np.repeat(np.array([spec.undefined(group[0]) for spec in specs])[None], len(group), axis=0)
+            for group in stacks(self.alignments)
+        ]
+        return np.concatenate(parts)
+
+    def _recipe_parts(self, missing: Policy, no_relevant: Policy) -> dict[str, object]:
+        """What the values depend on; the digests are computed when they are asked for."""
+        return {
+            "steelyard": __version__,
+            "truth": lambda: self.digests["truth"],
+            "runs": lambda: self.digests["runs"],
+            **({} if self.corpus is None else {"corpus": lambda: self.digests["corpus"]}),
+            "missing": missing,
+            "no_relevant": no_relevant,
+            **self.recipe,
+            **({} if self.clustering is None else {"cluster": self.clustering.by}),
+            **({SHARED_GOLD: lambda: self._shared_gold} if self.cluster in (None, DOC) else {}),
+        }
+
+    def _check_inputs(self, specs: Sequence[Measure]) -> None:
+        """Refuse measures of what a system does not have, by its name."""
+        if any(system.documents is not None for system in self.weighed):
+            check_document_measures(specs)
+        of_answers = [spec for spec in specs if spec.definition.of_answers]
+        of_lists = [spec for spec in specs if not spec.definition.of_answers]
+        for weighed in (run for system in self.weighed for run in system.runs):
+            for spec in of_lists:
+                if lack := spec.lack(weighed.alignment):
+                    raise MeasureError(f"{weighed.name}: {spec} {lack}")
+                if weighed.outputs is not None and not weighed.outputs.has_lists:
+                    raise MeasureError(
+                        f"{weighed.name}: {spec} is of what was retrieved, and the run has answers alone; give "
+                        "`retrieved` too"
+                    )
+        if of_answers:
+            self.answers.prepare(of_answers)
+
+    def _mask(self, selected: Collection[str]) -> Bools:
+        """(q,) which queries are among the selected ids."""
+        if not selected:
+            return np.zeros(len(self.query_ids), bool)
+        return np.array([query_id in selected for query_id in self.query_ids], bool)
+
+    @cached_property
+    def digests(self) -> dict[str, dict[str, str]]:
+        """Fingerprints of truth, runs and, if there is one, corpus; taken once, when asked, as those of data in memory
+        take a while.
+        """
+        truth = {"name": self.gold.name, "digest": self.gold.digest()}
+        corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
+        return {
+            "truth": truth,
+            "runs": dict(zip(self.systems, ahead(_digest, self.weighed), strict=True)),
+            **corpus,
+        }
+
+    @cached_property
+    def labels(self) -> list[pl.DataFrame]:
+        """One frame a system: query_id, doc_id, gain of every judged document, or of every chunk that holds gold."""
+        return [
+            (self.truth if system.labels is None else system.labels).frame.drop_nulls("doc_id")
+            for system in self.weighed
+        ]
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The gold by ids: of questions, their labels."""
+        return self.gold if isinstance(self.gold, Truth) else self.gold.truth()
+
+    def lists(self, k: int = 10) -> list[pl.DataFrame]:
+        """The first k of every list as columns query_id, doc_id, rank, gain; one frame a system.
+
+        gain is null for a document without a label.  Ordered by query_id and rank; questions of the gold alone.
+        """
+        wanted = pl.DataFrame({"query_id": pl.Series(self.query_ids, dtype=pl.String)})
+        return [
+            system.run.top(k)
+            .join(wanted, on="query_id", how="semi")
+            .join(labels, on=["query_id", "doc_id"], how="left")
+            .sort("query_id", "rank")
+            for system, labels in zip(self.weighed, self.labels, strict=True)
+        ]
+
+
+def _digest(system: Weighed) -> str:
+    """Of all its runs."""
+    return ", ".join(run.digest() for run in system.runs)
+
+
+def _unwinnable(system: Weighed) -> Collection[str]:
+    """Questions with gold that is in no chunk."""
+    return _union(run.mapping.unwinnable for run in system.runs if run.mapping)
+
+
+def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
+    listed = list(parts)
+    return listed[0] if len(listed) == 1 else {item for part in listed for item in part}
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
+def _latencies(runs: Sequence[Weighed]) -> list[list[float]]:
+    """(r, n) milliseconds of the runs of one system."""
+    of_runs = [{**run.latency_ms, **dict.fromkeys([*run.failures, *run.unanswered], math.inf)} for run in runs]
+    query_ids = dict.fromkeys(query_id for of_run in of_runs for query_id in of_run)
+    return [[of_run.get(query_id, math.nan) for query_id in query_ids] for of_run in of_runs]

@@ -1,0 +1,1 @@
+"""The table of values: one for each system, query and measure."""
