@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.rerankers import bench_rerankers
-from tests.models.tiny import cross_encoder_folder
+from tests.services.tiny import cross_encoder_folder
 
 pytest.importorskip("sentence_transformers", reason="the models' library")
 

@@ -14,7 +14,7 @@ from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.arrivals import Schedule, arrival_times
 from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
-from steelyard.bench.load import open_loop
+from steelyard.bench.load import loops
 from steelyard.bench.load.loops import allow_open_files, occupy
 from steelyard.bench.load.served import Ask, Served
 from steelyard.services.budget import Usage
@@ -32,7 +32,7 @@ def offer(
     arrivals: Arrivals = "poisson", warm_up_s: float = 0.0, **options: Any,
 ) -> pl.DataFrame:  # fmt: skip
     schedule = Schedule.at_rate(rate, duration_s, arrivals, rng, warm_up_s=warm_up_s)
-    return open_loop.offer(ask, queries, schedule, **options)
+    return loops.offer(ask, queries, schedule, **options)
 
 
 def test_poisson_gaps_are_exponential_and_the_schedule_is_that_of_the_seed() -> None:
