@@ -22,7 +22,7 @@ from steelyard.report.benching import BENCH_FORMATS, BenchReport
 from steelyard.report.charts.bench import draw_bench
 from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
 from steelyard.report.views.bench import bench_sections
-from steelyard.report.views.bench_tables import returns_sheets
+from steelyard.report.views.bench_tables import TABLES
 from steelyard.report.views.numbers import money
 from steelyard.report.words import read_words
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
@@ -552,7 +552,8 @@ def test_of_few_questions_it_is_open_whether_a_gain_is_worth_having(tmp_path: Pa
 
 
 def test_what_reranking_gains_and_what_it_brings_are_tables_that_fit_a_page(tmp_path: Path) -> None:
-    gains, money = returns_sheets(axes()["returns"], "USD", EN)
+    (returns,) = TABLES["returns"]
+    gains, money = returns(rerank_bench(tmp_path), EN)
     assert gains.header == ["system", "gain", "95% interval", "relative", "95% interval", "15% or more"]
     assert money.header[:3] == ["system", "cost a question", "net a day"]
     assert not gains.notes

@@ -8,57 +8,49 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.load.throughput import UNDECIDED, ramp_ends
 from steelyard.report.views.bench_summary import care
 from steelyard.report.views.bench_tables import (
+    RAMP,
+    STREAMING,
     Row,
-    heads,
-    holds_text,
+    columns_of,
     in_order,
-    joined_levels,
-    load_text,
+    levels,
+    named,
     objective_text,
     of_loop,
-    ramp_sheet,
     row_name,
     rows_of,
-    streaming_sheet,
-    time_ends,
-    without_empty,
 )
-from steelyard.report.views.numbers import amount, milliseconds, percent
-from steelyard.report.views.sheet import Paragraph, Section, Sheet
-from steelyard.report.visible import single_line
+from steelyard.report.views.numbers import amount, milliseconds
+from steelyard.report.views.sheet import Column, Paragraph, Section, sheet_of
 from steelyard.report.words import Words
 
 
 def load_summary_section(bench: Bench, words: Words) -> Section:
     """What `bench load` prints, and the report of its bench begins with."""
-    levels = None if bench.throughput.is_empty() else _sheet(bench, words)
-    streamed = streaming_sheet(in_order(bench.streaming, bench.config), words)
-    rising = ramp_sheet(in_order(bench.ramp, bench.config), words)
-    sheets = [sheet for sheet in (streamed, rising, levels) if sheet is not None]
+    sheets = [*STREAMING(bench, words), *RAMP(bench, words)]
+    if rows := levels(bench):
+        keys = "load achieved goodput errors p50 p95 p95_ends p99 holds"
+        columns = columns_of(keys, words, optional=True, short=True)
+        sheets.append(sheet_of(rows, [Column(bench.config.name, row_name), *columns], n_labels=2))
     sheets[-1].notes += care(bench, words)
     return Section("summary", load_headline(bench, words), list(map(Paragraph, _lines(bench, words))), sheets)
 
 
 def load_headline(bench: Bench, words: Words) -> str:
     """The rate that is held, and the lowest above it that is not; of several systems the rate of each."""
-    rows = rows_of(in_order(bench.sustained, bench.config))
-    objective = objective_text(bench.config, words)
-    if not rows and not bench.ramp.is_empty():
-        return " ".join(_ramp_lines(bench, words))
+    rows, objective = rows_of(in_order(bench.sustained, bench.config)), objective_text(bench.config, words)
     if not rows:
-        return words("bench.headline.users", name=bench.config.name)
+        users = words("bench.headline.users", name=bench.config.name)
+        return users if bench.ramp.is_empty() else " ".join(_ramp_lines(bench, words))
     if len(rows) > 1:
-        rates = [
-            words("bench.headline.of", system=single_line(row_name(row)), rate=amount(row["rate"])) for row in rows
-        ]
+        rates = [words("bench.headline.of", system=named(row), rate=amount(row["rate"])) for row in rows]
         return words("bench.headline.rates", objective=objective, listed=words.listed(rates, len(rates)))
     row = rows[0]
-    values = {
-        "system": single_line(row_name(row)), "objective": objective, "rate": amount(row["rate"]),
-        "failing": amount(row["failing_rate"]),
-        "reason": "" if row["reason"] is None else words(f"bench.fails.{row['reason']}"),
-    }  # fmt: skip
-    return words(f"bench.headline.{_kind(row)}", **values)
+    return words(
+        f"bench.headline.{_kind(row)}", system=named(row), objective=objective, rate=amount(row["rate"]),
+        failing=amount(row["failing_rate"]),
+        reason="" if row["reason"] is None else words(f"bench.fails.{row['reason']}"),
+    )  # fmt: skip
 
 
 def _kind(row: Row) -> str:
@@ -88,31 +80,16 @@ def _ramp_lines(bench: Bench, words: Words) -> Iterator[str]:
         held = "unknown" if row["held"] is None else "held"
         kind = held if row["missed_low"] is None else f"missed_{held}"
         rates = {name: amount(row[name]) for name in ("first", "last", "held", "missed_low", "missed_high")}
-        yield words(f"bench.ramp.{kind}_line", system=single_line(row_name(row)), objective=objective, **rates)
+        yield words(f"bench.ramp.{kind}_line", system=named(row), objective=objective, **rates)
 
 
 def _sweep_lines(bench: Bench, words: Words) -> Iterator[str]:
     """What each system takes for one user, and how many requests it answers at most."""
-    rows = joined_levels(in_order(of_loop(bench.latency, "closed"), bench.config), of_loop(bench.throughput, "closed"))
+    rows = levels(bench, "closed")
     for alone in (row for row in rows if row["users"] == 1):
         same = [row for row in rows if row_name(row) == row_name(alone) and row["achieved"] is not None]
         most = max(same, key=lambda row: float(row["achieved"]), default=alone)
         yield words(
-            "bench.load.sweep", system=single_line(row_name(alone)), p50=milliseconds(alone["p50"]),
-            p95=milliseconds(alone["p95"]), most=amount(most["achieved"]),
-            users=words("bench.load.users", n=most["users"]),
+            "bench.load.sweep", system=named(alone), p50=milliseconds(alone["p50"]), p95=milliseconds(alone["p95"]),
+            most=amount(most["achieved"]), users=words("bench.load.users", n=most["users"]),
         )  # fmt: skip
-
-
-def _sheet(bench: Bench, words: Words) -> Sheet:
-    """One row a level of load: what was answered of what came, times, errors."""
-    names = ("load", "achieved", "goodput", "errors", "p50", "p95", "interval", "p99")
-    rows = joined_levels(in_order(bench.latency, bench.config), in_order(bench.throughput, bench.config))
-    cells = [
-        [row_name(row), load_text(row, words), amount(row["achieved"]), amount(row["goodput"]),
-         percent(row["error_rate"], 1), milliseconds(row["p50"]), milliseconds(row["p95"]),
-         time_ends(row, "p95", words), milliseconds(row["p99"]), holds_text(row, words)]
-        for row in rows
-    ]  # fmt: skip
-    header = [bench.config.name, *heads([*(f"short.{name}" for name in names), "holds"], words)]
-    return Sheet(*without_empty(header, cells), n_labels=2)

@@ -27,6 +27,15 @@ def number(value: float | None, decimals: int = 4) -> str:
     return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
 
 
+def count(n: int | None) -> str:
+    """A whole number with commas between thousands; a dash for what is not there.
+
+    >>> count(3219), count(None)
+    ('3,219', '–')
+    """
+    return "–" if n is None else f"{n:,}"
+
+
 def signed(value: float | None, decimals: int) -> str:
     """A number with its sign, a true minus among them; 0 has none, and a dash is for what is not there.
 
