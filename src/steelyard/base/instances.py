@@ -14,11 +14,18 @@ class Instances(Generic[T]):
     """Lends instances, each to one borrower; threads that take turns share one.
 
     make   makes another one, where all are lent
+    A copy, such as one for another process, makes its own.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._idle: deque[T] = deque()
+
+    def __getstate__(self) -> dict[str, Callable[[], T]]:
+        return {"make": self._make}
+
+    def __setstate__(self, state: dict[str, Callable[[], T]]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     @contextmanager
     def borrowed(self) -> Iterator[T]:

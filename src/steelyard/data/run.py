@@ -35,7 +35,7 @@ class Run:
     def __init__(self, data: object, *, name: str = "run") -> None:
         self.name = name
         self.content = _content(data, name)
-        self._digest: Callable[[], str] = lambda: objects.frame_digest(self.frame)
+        self._digest: Callable[[], str] | None = None
 
     @classmethod
     def read(cls, path: str | Path | Source, *, name: str | None = None, format: str | None = None) -> Run:
@@ -86,7 +86,7 @@ class Run:
 
     def digest(self) -> str:
         """A fingerprint of the content, or of the file that it came from."""
-        return self._digest()
+        return objects.frame_digest(self.frame) if self._digest is None else self._digest()
 
     def top(self, k: int) -> pl.DataFrame:
         """The first k of every list: query_id, doc_id, rank; ordered by query_id and rank."""

@@ -71,8 +71,7 @@ class Truth:
 
     def _in_memory(self, data: object, name: str) -> formats.TruthFile:
         return formats.TruthFile(
-            name, lambda: objects.truth_frame(data, name), lambda query, doc: name,
-            lambda: objects.frame_digest(self.frame),
+            name, lambda: objects.truth_frame(data, name), lambda query, doc: name, None
         )  # fmt: skip
 
     def _rows(self, labels: pl.DataFrame, query: Ints, locate: Locate, on_duplicate: OnDuplicate) -> Ints:
@@ -102,7 +101,7 @@ class Truth:
 
     def digest(self) -> str:
         """A fingerprint of the labels, or of the file that they came from."""
-        return self._digest()
+        return objects.frame_digest(self.frame) if self._digest is None else self._digest()
 
     @cached_property
     def frame(self) -> pl.DataFrame:

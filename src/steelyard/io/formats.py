@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -31,12 +32,12 @@ _BEIR_SPLITS = ("test", "dev", "train")
 
 @dataclass
 class TruthFile:
-    """A truth that is about to be read."""
+    """A truth that is about to be read;   digest   of the file, None for one in memory"""
 
     name: str
     frame: Callable[[], pl.DataFrame]
     locate: Callable[[str, str], str]
-    digest: Callable[[], str]
+    digest: Callable[[], str] | None
     judged_by: Callable[[], Mapping[str, int]] = dict
 
 
@@ -161,14 +162,14 @@ def _beir(folder: Path) -> TruthFile:
     labels = next((file for split in _BEIR_SPLITS for file in files if file.stem == split), files[0])
     truth = open_truth(labels)
     parts = [labels, *(path for name in ("queries.jsonl", "corpus.jsonl") if (path := folder / name).exists())]
+    return TruthFile(folder.name, truth.frame, truth.locate, partial(_digest_of_all, parts))
 
-    def digest() -> str:
-        import hashlib
 
-        digests = "".join(Source(part).digest() for part in parts)
-        return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
+def _digest_of_all(files: Sequence[Path]) -> str:
+    import hashlib
 
-    return TruthFile(folder.name, truth.frame, truth.locate, digest)
+    digests = "".join(Source(file).digest() for file in files)
+    return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 
 
 def file_kind(path: str | Path | Source, target: str | Path = "") -> FileKind:

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
@@ -268,7 +268,17 @@ def result_table(lines: Iterable[tuple[str, dict[str, Any]]], name: str) -> Tabl
         rows += [(query_id, id, -float(i) if score is None else score) for i, (id, score, _) in enumerate(items)]
         rows += [] if items else [(query_id, None, None)]
     frame = pl.DataFrame(rows, schema=RUN, orient="row")
-    return checked(frame, name, "run", lambda query_id, _: " and ".join(places[query_id][:2]))
+    return checked(frame, name, "run", _Places(places))
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the lines of a question are, for messages."""
+
+    by_question: Mapping[str, Sequence[str]]
+
+    def __call__(self, query_id: str, doc_id: str) -> str:
+        return " and ".join(self.by_question[query_id][:2])
 
 
 def _item_id(item: dict[str, Any], where: str, place: int, key: str) -> str:

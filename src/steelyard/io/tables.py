@@ -19,6 +19,16 @@ _SLICE_ROWS = 1 << 18
 _LONGEST_CELL = (1 << 31) - 1
 
 
+@dataclass(frozen=True)
+class _Slices:
+    """The pieces of a frame in memory."""
+
+    frame: pl.DataFrame
+
+    def __call__(self) -> Iterator[pl.DataFrame]:
+        return self.frame.iter_slices(_SLICE_ROWS)
+
+
 @dataclass
 class Table:
     """A table whose columns are found by name and turned into those of the schema, batch by batch.
@@ -28,6 +38,7 @@ class Table:
     checked   whether the frames have the schema already
     place     where a document of a query is in the file that the frame came from
     lines     the lines of some rows, from 1, of a file that has lines
+    All of these pickle, so that what was read can go to other processes.
     """
 
     name: str
@@ -165,18 +176,29 @@ def _are_fractions(column: pl.Series) -> bool:
 
 def in_memory(frame: pl.DataFrame, name: str, kind: FileKind) -> Table:
     """A frame from a user's own code."""
-    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS))
+    return Table(name, name, kind, _Slices(frame))
 
 
 def checked(frame: pl.DataFrame, name: str, kind: FileKind, place: Callable[[str, str], str] | None = None) -> Table:
     """A frame that a reader made, which has the schema."""
-    return Table(name, name, kind, lambda: frame.iter_slices(_SLICE_ROWS), place, checked=True)
+    return Table(name, name, kind, _Slices(frame), place, checked=True)
 
 
 def delimited(source: Source, separator: str, kind: FileKind) -> Table:
     """A CSV or TSV file with a header; every column is read as text, so that leading zeros stay."""
+    file = _Delimited(source, separator)
+    return Table(source.name, source.name, kind, file, lines=file.lines)
 
-    def pieces() -> Iterator[pl.DataFrame]:
+
+@dataclass(frozen=True)
+class _Delimited:
+    """The pieces of a CSV or TSV file."""
+
+    source: Source
+    separator: str
+
+    def __call__(self) -> Iterator[pl.DataFrame]:
+        source, separator = self.source, self.separator
         _check_header(source, separator)
         try:
             for part in [source.path] if source.is_file else _whole_tables(source):
@@ -188,7 +210,14 @@ def delimited(source: Source, separator: str, kind: FileKind) -> Table:
         except pl.exceptions.PolarsError as error:
             raise _ragged(source, separator, error) from None
 
-    return Table(source.name, source.name, kind, pieces, lines=lambda rows: _lines(source, separator, rows))
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """The lines on which some rows begin; rows are counted from 1 behind the header, blank lines left out."""
+        starts, begin = list[int](), 1
+        for line, row in _csv_rows(self.source.read().decode(errors="replace"), self.separator):
+            if any(row):
+                starts.append(begin)
+            begin = line + 1
+        return [starts[row] for row in rows]
 
 
 def _whole_tables(source: Source) -> Iterator[io.BytesIO]:
@@ -228,16 +257,6 @@ def _check_header(source: Source, separator: str) -> None:
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{source.name}: two columns are called {quoted(twice)}; remove or rename one")
-
-
-def _lines(source: Source, separator: str, rows: Sequence[int]) -> list[int]:
-    """The lines on which some rows of a file begin; rows are counted from 1 behind the header, blank lines left out."""
-    starts, begin = list[int](), 1
-    for line, row in _csv_rows(source.read().decode(errors="replace"), separator):
-        if any(row):
-            starts.append(begin)
-        begin = line + 1
-    return [starts[row] for row in rows]
 
 
 def _csv_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -287,21 +306,29 @@ def _scan(source: Source, format: str) -> pl.LazyFrame:
 
 def columnar(source: Source, format: str, kind: FileKind) -> Table:
     """A Parquet or Arrow file."""
+    return Table(source.name, source.name, kind, _Columnar(source, format, kind))
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        with native_reader(source.name):
-            lazy = _scan(source, format)
+
+@dataclass(frozen=True)
+class _Columnar:
+    """The pieces of a Parquet or Arrow file."""
+
+    source: Source
+    format: str
+    kind: FileKind
+
+    def __call__(self) -> Iterator[pl.DataFrame]:
+        with native_reader(self.source.name):
+            lazy = _scan(self.source, self.format)
             familiar = [name for name in lazy.collect_schema().names() if _is_familiar(name)]
             # Without a familiar score column all are read, to part a list without scores from an odd name.
-            complete = len(familiar) > 2 or kind == "truth"
+            complete = len(familiar) > 2 or self.kind == "truth"
             batches = (lazy.select(familiar) if complete and familiar else lazy).collect_batches(maintain_order=True)
             piece = next(batches, None)
         while piece is not None:
             yield piece
-            with native_reader(source.name):
+            with native_reader(self.source.name):
                 piece = next(batches, None)
-
-    return Table(source.name, source.name, kind, pieces)
 
 
 def _is_familiar(name: str) -> bool:

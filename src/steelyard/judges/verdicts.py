@@ -81,6 +81,14 @@ class Verdicts:
         self.recipe: Mapping[str, Any] = MappingProxyType(dict(recipe or {"judge": {"name": "people"}}))
         self.errors: Mapping[str, int] = MappingProxyType(dict(errors or {}))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A view of a dict does not pickle; the dict does.
+        return {key: dict(part) if isinstance(part, MappingProxyType) else part for key, part in vars(self).items()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        views = {key: MappingProxyType(state[key]) for key in ("records", "recipe", "errors")}
+        vars(self).update({**state, **views})
+
     @classmethod
     def read(cls, path: str | Path) -> Verdicts:
         """Read what `write` wrote, or the JSON that RAGChecker writes, with its claims and what it says of them.

@@ -89,6 +89,9 @@ class Cache:
             self._file.close()
             raise
 
+    def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
+        return Cache, (self.path,)
+
     def get(self, kind: str, keys: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[bytes, tuple[T, float]]:
         """Values of those keys that there are, decoded, and the milliseconds that each took (0 where it was not timed).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
@@ -389,13 +389,28 @@ def _system(run: object, name: str | None, twins: dict[str, RunFolder], *, evide
         if isinstance(run, Source) and several:
             run.release()
         folder = run if isinstance(run, RunFolder) else None
-        return System(name or rankings.name, rankings, folder=folder, answered=cache(partial(_outputs, run, name)))
+        return System(name or rankings.name, rankings, folder=folder, answered=_LateOutputs(run, name))
     if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
         first = twins.setdefault(digest, run)
         run = run if first is run else replace(run, twin=first)
     outputs = _outputs(run, name)
     folder = run if isinstance(run, RunFolder) else None
-    return System(name or outputs.name, outputs.run, outputs, folder, answered=lambda: outputs)
+    return System(name or outputs.name, outputs.run, outputs, folder, answered=_LateOutputs(outputs))
+
+
+@dataclass(frozen=True, eq=False)
+class _LateOutputs:
+    """The outputs of a run, read when they are first asked for."""
+
+    run: object
+    name: str | None = None
+
+    def __call__(self) -> Outputs:
+        return self._outputs
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        return _outputs(self.run, self.name)
 
 
 def _are_results(data: object) -> bool:

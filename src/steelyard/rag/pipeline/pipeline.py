@@ -117,6 +117,12 @@ class Pipeline:
         self._lock = threading.Lock()
         self._prepared: Prepared | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
     @classmethod
     def read(cls, config: str | Path | Config) -> Self:
         """The pipeline of a configuration file, or of a Config.

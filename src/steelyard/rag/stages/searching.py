@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -125,7 +125,6 @@ class Dense:
     needs_vectors: bool = field(default=True, init=False)
     _vectors: Vectors = field(init=False, repr=False)
     _longest: float = field(default=0.0, init=False, repr=False)
-    _faiss: Any = field(default=None, init=False, repr=False)
     _flat: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -141,12 +140,21 @@ class Dense:
         """
         self._vectors = _checked(vectors, len(texts))
         self._longest = float(_lengths(self._vectors).max(initial=0.0))
+        self._index()
+
+    def _index(self) -> None:
         if self.backend == "faiss" or (self.backend == "auto" and find_spec("faiss") is not None):
-            self._faiss = require("faiss", extra="faiss", what="the faiss backend of dense search")
-            self._flat = self._faiss.IndexFlatIP(self._vectors.shape[1])
+            self._flat = _faiss().IndexFlatIP(self._vectors.shape[1])
             self._flat.add(self._vectors)
         else:
-            self._faiss = self._flat = None
+            self._flat = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_flat": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._index()
 
     def search(self, query: str, vector: Vectors | None, k: int) -> Ranking:
         """At most k chunks, best first, equal scores by position.
@@ -191,7 +199,7 @@ class Dense:
 
     def _near_by_faiss(self, q: Vectors, k: int, slack: float) -> Ints:
         wanted = min(k + _SPARE, len(self._vectors))
-        with _threads(self._faiss, self.threads):
+        with _threads(_faiss(), self.threads):
             scores, near = self._flat.search(q[None], wanted)
             lowest = _below(scores[0, k - 1], slack)
             if wanted < len(self._vectors) and scores[0, -1] >= lowest:
@@ -220,6 +228,10 @@ def _lengths(vectors: Vectors) -> npt.NDArray[np.float32]:
     """(n,) Euclidean lengths; infinite where float32 cannot hold the square."""
     with np.errstate(all="ignore"):
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), np.float32)
+
+
+def _faiss() -> Any:
+    return require("faiss", extra="faiss", what="the faiss backend of dense search")
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class SilentError(StageError):
     cause    it refused, a filter stopped it, or nothing is there;   usage   tokens that were taken all the same
     """
 
-    def __init__(self, message: str, cause: Silence, usage: Usage | None) -> None:
+    def __init__(self, message: str, cause: Silence = "no_text", usage: Usage | None = None) -> None:
         super().__init__(message)
         self.cause, self.usage = cause, usage
 

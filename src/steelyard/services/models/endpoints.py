@@ -33,6 +33,10 @@ class Endpoint(Patience, ABC):
     api_key_env: str | None = None
     concurrency: Annotated[int, at_least(1)] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Connections belong to this process, and keys into no file: a copy makes a client of its own.
+        return {name: value for name, value in vars(self).items() if name != "_service"}
+
     @abstractmethod
     def _address(self) -> tuple[str, str]:
         """Who asks, and the whole address."""
