@@ -183,7 +183,7 @@ def main() -> None:
     else:
         weighing = by_ids(options.questions, options.systems, rng, options.depth)
     weighed = time.perf_counter()
-    report = Report.of(weighing, EVIDENCE_MEASURES if options.texts else MEASURES)
+    report = Report.of(weighing, measures=EVIDENCE_MEASURES if options.texts else MEASURES)
     computed = time.perf_counter()
     times, page = [], ""
     for _ in range(options.rounds):

@@ -130,7 +130,7 @@ def test_review(tmp_path: Path) -> None:
     assert "kappa, 3 labels 95% interval" in text
     assert "bob 39 87% 0.685" in text
     assert "75.7%" in text
-    self_tests = text[text.index("Self-tests of the judge") : text.index("$ steelyard gate --judge")]
+    self_tests = text[text.index("Self-tests of the judge") : text.index("$ steelyard gate --calibration")]
     assert " failed " not in self_tests
     assert "specificity: the interval spans 0.7" in text
     assert "judge lexical: not enough labels" in text

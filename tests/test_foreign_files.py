@@ -317,7 +317,7 @@ def test_links_in_a_bench_are_not_followed(name: str, foreign: Path, canary: Pat
         shutil.rmtree(folder / name)
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(canary if name == "blocks" else canary / "notes.jsonl")
-    for call in (lambda: Bench.read(folder), lambda: sy.gate(folder, "reranker"), lambda: open_scores(folder)):
+    for call in (lambda: Bench.read(folder), lambda: sy.gate(folder, profile="reranker"), lambda: open_scores(folder)):
         refused(call, "leads out of the folder, and is not followed")
 
 

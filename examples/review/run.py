@@ -51,7 +51,7 @@ def main() -> None:
     steelyard(f"review calibrate {REVIEWED} -o calibration.json")
     steelyard("selftest --calibration calibration.json")
     say("May it be trusted? These labels are too few to say.")
-    steelyard("gate --judge calibration.json")
+    steelyard("gate --calibration calibration.json")
 
 
 def arguments() -> argparse.Namespace:

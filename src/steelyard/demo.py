@@ -113,8 +113,10 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     # whatever verdicts the folder held before, and by the commands that the demo shows.
     asked = zip((questions, pilot), answering, strict=True)
     judgings = tuple(judge_run(answered, run, JUDGE, progress=progress or no_progress) for answered, run in asked)
-    report = Report.of(weigh(questions, [run.path for run in runs], judge=JUDGE), MEASURES)
-    return Demo(folder, runs, report, judgings, Report.of(weigh(pilot, answering, judge=JUDGE), ANSWER_MEASURES))
+    report = Report.of(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
+    return Demo(
+        folder, runs, report, judgings, Report.of(weigh(pilot, answering, judge=JUDGE), measures=ANSWER_MEASURES)
+    )
 
 
 def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: bool = False) -> str:

@@ -34,7 +34,7 @@ def judge(scores: Scores | str | Path | None = None, profile: Profile | str | No
     """
     from steelyard.gates.gating import gate
 
-    return gate(scores, profile, **options)
+    return gate(scores, profile=profile, **options)
 
 
 @pytest.fixture(scope="session")

@@ -545,7 +545,7 @@ def gate_of(scores: object, folder: Path, limit_ms: float) -> str:
         'name = "mine"\nlevels = ["slo"]\nbelow = "too_slow"\n[measures."latency_ms:p95"]\n'
         f'given = true\nbetter = "lower"\nlevels = {{ slo = {limit_ms} }}\n'
     )
-    return sy.gate(scores, str(folder / "mine.toml")).outcome
+    return sy.gate(scores, profile=str(folder / "mine.toml")).outcome
 
 
 @pytest.mark.parametrize(("limit_ms", "outcome"), [(1_500, "pass"), (900, "fail")])

@@ -154,7 +154,7 @@ def test_whether_a_gain_is_worth_having_is_what_a_gate_by_the_profile_says() -> 
     parts = [scores_of(*HITS_OF_200), scores_of(base, np.clip(base * 1.3, 0, 1), measure="ndcg@10")]
     scores = Scores.concat(parts)
     row = returns(config_of(ABSOLUTE), scores, costs_of(0.001, n=200)).row(0, named=True)
-    (check,) = [check for check in gate(scores, "reranker", baseline="none").checks if check.kind == "relative"]
+    (check,) = [check for check in gate(scores, profile="reranker", baseline="none").checks if check.kind == "relative"]
     assert (row["success"], row["worth_measure"], check.name) == ("hit_rate@5", "ndcg@10", "ndcg@10")
     assert (row["worth"], check.reason) == ("yes", "reached")
     assert [row[f"worth_gain{end}"] for end in ("", "_low", "_high")] == [check.value, check.low, check.high]

@@ -49,7 +49,7 @@ def test_missing_questions_count_the_same_in_every_way_to_compare(demo: Path) ->
     """The command line once left them out, where `sy.compare` of `sy.evaluate` and a report had them count 0."""
     (row, _) = json.loads(printed(*DEMO, "-f", "json", cwd=demo))["measures"]["ndcg@10"]["systems"]
     truth, runs = demo / "pilot.jsonl", [demo / "keyword.jsonl", demo / "hybrid.jsonl"]
-    report = sy.Report.of(sy.weigh(truth, runs), "ndcg@10")
+    report = sy.Report.of(sy.weigh(truth, runs), measures="ndcg@10")
     assert report.comparison is not None
     for comparison in (sy.compare(sy.evaluate(truth, runs, "ndcg@10")), report.comparison):
         (hybrid, _) = comparison.rows["ndcg@10"]
@@ -223,7 +223,7 @@ def test_rule_and_fold_reach_the_evidence(tmp_path: Path) -> None:
     (tmp_path / "late.jsonl").write_text("\n".join(outputs(2)))
     (tmp_path / "early.jsonl").write_text("\n".join(outputs(0)))
     made = json.loads(
-        printed("compare", "asked.jsonl", "late.jsonl", "early.jsonl", "-m", "mrr", "--rule", "contains", "--fold",
+        printed("compare", "asked.jsonl", "late.jsonl", "early.jsonl", "-m", "mrr", "--rule", "contains", "--steps",
                 "lower", "-f", "json", cwd=tmp_path)
     )  # fmt: skip
     assert (made["recipe"]["rule"], made["recipe"]["steps"]) == ("contains", ["lower"])
@@ -307,19 +307,19 @@ def test_movers_in_other_formats(demo: Path) -> None:
     assert "| rank | keyword | hybrid | what changed |" in printed(*DEMO, "-f", "markdown", cwd=demo)
     said = complaint(*DEMO, "-f", "csv", "--movers", "1", cwd=demo)
     assert "--movers: rankings are not written as csv; choose table, markdown or json" in said
-    assert "is -1, expected 0 or more" in complaint(*DEMO, "--movers", "-1", cwd=demo)
+    assert "movers must be a whole number from 0, not -1" in complaint(*DEMO, "--movers", "-1", cwd=demo)
 
 
 def test_segments(demo: Path) -> None:
-    made = json.loads(printed(*DEMO, "--segment", "language", "-f", "json", cwd=demo))
+    made = json.loads(printed(*DEMO, "--segments", "language", "-f", "json", cwd=demo))
     assert list(made["segments"]["parts"]) == ["en", "zh"]
     whole = made["measures"]["ndcg@10"]
     parts = [part["measures"]["ndcg@10"] for part in made["segments"]["parts"].values()]
     assert sum(part["questions"] for part in parts) == whole["questions"]
-    text = printed(*DEMO, "--segment", "length", cwd=demo)
+    text = printed(*DEMO, "--segments", "length", cwd=demo)
     assert "ndcg@10 by length" in text
     assert "Length in tokens" in text
-    assert "there are tag, language, length" in complaint(*DEMO, "--segment", "topic", cwd=demo)
+    assert "there are tag, language, length" in complaint(*DEMO, "--segments", "topic", cwd=demo)
 
 
 def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
@@ -329,8 +329,8 @@ def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
         (tmp_path / f"{name}.run").write_text("".join(lines))
     (tmp_path / "queries.tsv").write_text("q1\tshort\nq2\ta rather longer one\nq3\tone in the middle\n", "utf-8")
     runs = ("compare", "truth.txt", "x.run", "y.run")
-    assert "--queries FILE" in complaint(*runs, "--segment", "length", cwd=tmp_path)
-    text = printed(*runs, "--segment", "language", "--queries", "queries.tsv", cwd=tmp_path)
+    assert "--queries FILE" in complaint(*runs, "--segments", "length", cwd=tmp_path)
+    text = printed(*runs, "--segments", "language", "--queries", "queries.tsv", cwd=tmp_path)
     assert re.search(r"^English +3 ", text, re.M)
     assert "\none in the middle\n" in text
 
@@ -338,7 +338,7 @@ def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
 def test_chinese(demo: Path) -> None:
     from rich.cells import cell_len
 
-    text = printed(*DEMO, "--lang", "zh", "--segment", "language", "--margin", "0.02", cwd=demo)
+    text = printed(*DEMO, "--lang", "zh", "--segments", "language", "--margin", "0.02", cwd=demo)
     assert max(map(cell_len, text.splitlines())) <= 80
     assert "缺失的问题按 0 计：keyword 缺 1 个。" in text.replace("\n", "")
     assert re.search(r"^hybrid +更好$", text, re.M)

@@ -62,7 +62,9 @@ def test_the_reranked_system_answers_with_citations(made: tuple[Path, str]) -> N
 def test_one_difference_is_shown_and_the_others_are_not(made: tuple[Path, str]) -> None:
     folder, text = made
     runs = [folder / "runs" / name for name in SYSTEMS]
-    comparison = sy.compare(sy.weigh(folder / "questions.jsonl", runs), MEASURES, baseline="bm25", segments="language")
+    comparison = sy.compare(
+        sy.weigh(folder / "questions.jsonl", runs), measures=MEASURES, baseline="bm25", segments="language"
+    )
     assert (comparison.test, comparison.correction, comparison.baseline) == ("t", "holm", "bm25")
     not_shown = "no difference shown"
     by_language = [(None, not_shown, "worse"), ("en", not_shown, not_shown), ("zh", not_shown, "worse")]

@@ -27,9 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diagnosed(folder: Path, *names: str, **options: Any) -> None:
     given: dict[str, Any] = {
-        "measure": None, "k": None, "baseline": None, "stages": [], "queries": None, "corpus": None, "rule": "any",
-        "steps": None, "unit": None, "min_gain": None, "format": None, "output": None, "lang": "en",
-        "verdicts": [], "judge": None,
+        "stages": [], "rule": "any", "format": None, "output": None, "lang": "en",
     }  # fmt: skip
     run(str(folder / "questions.jsonl"), [str(folder / "runs" / name) for name in names], **given | options)
 

@@ -10,21 +10,15 @@ import pytest
 import steelyard as sy
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, OutputError
-from steelyard.cli.gate import parse_numbers, run
+from steelyard.cli.gate import run
+from steelyard.cli.given import parse_numbers
 from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.experiment.door.stored import open_scores
 from steelyard.experiment.table.json import as_json, read_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
-DEFAULTS: dict[str, Any] = {
-    "profile": None, "level": None, "baseline": None, "margin": None, "system": None, "min_questions": 10,
-    "max_failed": None, "max_unjudged": None, "max_missing": None, "max_unmapped": None,
-    "max_not_judged": None, "values": [], "junit": None,
-    "summary": None, "truth": None, "cluster": None, "unit": None, "lang": "en", "alpha": 0.05,
-    "verdicts": [], "judge": None, "mixed_judges": False, "min_kappa": None, "min_sensitivity": None,
-    "min_specificity": None, "max_below_people": None, "labels": [], "no_labels": False,
-}  # fmt: skip
+DEFAULTS: dict[str, Any] = {"runs": [], "junit": None, "summary": None, "lang": "en"}
 MEASURES = ["recall@5", "precision@5", "mrr"]
 
 
@@ -112,7 +106,7 @@ def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: p
     (folder / "outputs.jsonl").write_text(outputs.replace('"error": "timeout"', '"retrieved": []'))
     assert exits(folder, profile=str(profile)) == 0
     assert "174.1" in capsys.readouterr().out
-    assert exits(folder, profile=str(profile), values=["latency_ms_p95=201"]) == 1
+    assert exits(folder, profile=str(profile), numbers=["latency_ms_p95=201"]) == 1
 
 
 def test_a_baseline_is_a_system_a_file_or_a_folder(scores: Path, folder: Path, tmp_path: Path) -> None:
@@ -155,9 +149,9 @@ def test_questions_outside_of_the_folder_are_asked_for(folder: Path, tmp_path: P
         ({"baseline": "oldd", "margin": 0.1}, r"neither a system of the scores \(did you mean old\?\) nor a file"),
         ({"baseline": "old"}, "needs a margin"),
         ({"profile": "ratings", "lang": "fr"}, "no report is written in 'fr'"),
-        ({"profile": "reranker", "values": ["x"]}, "expected NAME=NUMBER"),
-        ({"profile": "reranker", "values": ["latency=3"]}, "no levels for a number 'latency'"),
-        ({"profile": "reranker", "values": ["a=1", "a=2"]}, "a has a value already"),
+        ({"profile": "reranker", "numbers": ["x"]}, "expected NAME=NUMBER"),
+        ({"profile": "reranker", "numbers": ["latency=3"]}, "no levels for a number 'latency'"),
+        ({"profile": "reranker", "numbers": ["a=1", "a=2"]}, "a has a value already"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(scores: Path, options: dict[str, Any], told: str) -> None:

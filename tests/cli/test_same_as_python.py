@@ -100,7 +100,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
-            "span.jsonl places.jsonl -m span_recall@1 --corpus text.md --rule contains --fold lower -f csv",
+            "span.jsonl places.jsonl -m span_recall@1 --corpus text.md --rule contains --steps lower -f csv",
             lambda: FORMATS["csv"](
                 sy.evaluate(
                     "span.jsonl", "places.jsonl", "span_recall@1", corpus="text.md", rule="contains", steps=["lower"]
@@ -156,7 +156,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("", lambda: sy.compare(sy.weigh(TRUTH, RUNS)).text(lang="en", width=80)),
         ("-f json", lambda: sy.compare(sy.weigh(TRUTH, RUNS)).text("json")),
         (
-            "--missing skip --margin 0.02 --segment length --movers 2 --test randomization -f json",
+            "--missing skip --margin 0.02 --segments length --movers 2 --test randomization -f json",
             lambda: sy.compare(
                     sy.weigh(TRUTH, RUNS), missing="skip", margin=0.02, segments="length", movers=2,
                     test="randomization",
@@ -169,7 +169,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                         TRUTH,
                         {"keyword": "keyword.jsonl", "both": sy.Repeats(["keyword.jsonl", Path("seed-1.jsonl")])},
                     ),
-                    "mrr",
+                    measures="mrr",
                 ).text("json"),
         ),
         (
@@ -177,7 +177,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.compare(sy.weigh(TRUTH, RUNS, cluster="doc"), margin=0.05).text(lang="en", width=80),
         ),
         (
-            "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segment language -f json",
+            "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segments language -f json",
             lambda: sy.compare(sy.weigh("a.qrels", RUNS, queries="pilot.jsonl"), segments="language").text("json"),
         ),
     ],
@@ -190,7 +190,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             "pilot.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
             lambda: design_json(
                 sy.plan(
-                    sy.weigh(TRUTH, RUNS[1:]), "mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
+                    sy.weigh(TRUTH, RUNS[1:]), measures="mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
                 )
             ),
         ),
@@ -333,16 +333,16 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
             lambda: report_terminal(
-                sy.Report.of(sy.weigh(TRUTH, RUNS), "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
+                sy.Report.of(sy.weigh(TRUTH, RUNS), measures="mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
             ),
         ),
     ],
     "gate": [
         (
-            "--judge judge.json --min-kappa 0.9 --max-below-people 0.1 --lang en",
-            lambda: gate_text(sy.gate(judge="judge.json", min_kappa=0.9, max_below_people=0.1), EN, width=80),
+            "--calibration judge.json --min-kappa 0.9 --max-below-people 0.1 --lang en",
+            lambda: gate_text(sy.gate(calibration="judge.json", min_kappa=0.9, max_below_people=0.1), EN, width=80),
         ),
-        ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", "production"), EN, width=80)),
+        ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", profile="production"), EN, width=80)),
         (
             "clustered.json --cluster talk --baseline keyword --margin 0.2",
             lambda: gate_text(

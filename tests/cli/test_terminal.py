@@ -43,7 +43,7 @@ EXACT = [
 VIEWS = [
     "evaluate t.json a.json -q",
     "evaluate t.json a.json -q -f markdown",
-    "diagnose t.json a.json --list not_retrieved",
+    "diagnose t.json a.json --stage not_retrieved",
     "compare t.json a.json b.json --movers 1",
     "run --target own:search --questions q.jsonl",
     "evaluate t.json a\x1b]52;c;aGk=\x07.json",

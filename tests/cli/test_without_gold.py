@@ -114,7 +114,7 @@ def test_a_segment_without_gold_is_not_compared(folder: Path, lang: str, note: s
         for i, q in enumerate(IDS)
     ]  # fmt: skip
     (folder / "tags.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
-    command = ["compare", "tags.jsonl", "a.jsonl", "b.jsonl", "-m", "recall@5", "--segment", "tag"]
+    command = ["compare", "tags.jsonl", "a.jsonl", "b.jsonl", "-m", "recall@5", "--segments", "tag"]
     assert note in text(folder, *command, "--lang", lang)
     part = json.loads(text(folder, *command, "-f", "json"))["segments"]["parts"]["bare"]["measures"]["recall@5"]
     assert [(row["n"], row["reason"]) for row in part["systems"]] == [(0, None), (0, "no gold")]

@@ -788,7 +788,7 @@ EARLY = {query: ["gold", "x"] if query != "q5" else ["x", "gold"] for query in T
 def test_a_weighing_shows_all_that_the_command_prints() -> None:
     questions = sy.Questions([{"qid": query, "query": "who?", "tags": [f"t{query > 'q2'}"]} for query in TRUTH])
     weighing = sy.weigh(TRUTH, {"late": LATE, "early": EARLY}, queries=questions)
-    comparison = sy.compare(weighing, "mrr", segments="tag")
+    comparison = sy.compare(weighing, measures="mrr", segments="tag")
     assert comparison.frame.equals(
         sy.compare(weighing.scores("mrr"), segments=segments(weighing.questions, weighing.query_ids, "tag")).frame
     )
@@ -800,15 +800,15 @@ def test_a_weighing_shows_all_that_the_command_prints() -> None:
     assert (change.baseline, change.system, [mover.query_id for mover in change.gained]) == ("late", "early", ["q0"])
     assert comparison.settings is None
     assert sy.compare(weighing).measures == [sy.parse("ndcg@10")]
-    assert sy.compare(weighing, "mrr", movers=0).changes == ()
-    assert sy.compare(weighing, "mrr", segments="length").segmentation.lengths == {"en": {"medium": (1, 1)}}
+    assert sy.compare(weighing, measures="mrr", movers=0).changes == ()
+    assert sy.compare(weighing, measures="mrr", segments="length").segmentation.lengths == {"en": {"medium": (1, 1)}}
 
 
 def test_of_a_weighing_missing_questions_count_0_or_are_left_out() -> None:
     weighing = sy.weigh(TRUTH, {"late": LATE, "early": {query: EARLY[query] for query in list(TRUTH)[:4]}})
     assert (sy.compare(weighing).n, sy.compare(weighing).missing) == ({"ndcg@10": 6}, {"early": 2})
     assert sy.compare(weighing, missing="skip").n == {"ndcg@10": 4}
-    assert sy.compare(weighing, "recall@1", min_gain=2).measures == [sy.parse("recall(min_gain=2)@1")]
+    assert sy.compare(weighing, measures="recall@1", min_gain=2).measures == [sy.parse("recall(min_gain=2)@1")]
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,12 @@ def test_a_weighing_is_weighed_as_compare_does() -> None:
     truth = {f"q{i}": {"d": 1} for i in range(6)}
     a, b = {q: ["x", "y", "d"] for q in truth}, {q: ["d"] if q > "q1" else ["x", "d"] for q in truth if q != "q5"}
     weighing = sy.weigh(truth, {"a": a, "b": b})
-    design = sy.plan(weighing, "mrr", difference=0.2)
-    row = sy.compare(weighing, "mrr").rows["mrr"][0]
+    design = sy.plan(weighing, measures="mrr", difference=0.2)
+    row = sy.compare(weighing, measures="mrr").rows["mrr"][0]
     assert design.pilot is not None
     assert (design.pilot.n, design.pilot.missing) == (6, {"b": 1})
     assert design.pilot.detectable == pytest.approx(row.detectable)
-    skipped = sy.plan(weighing, "mrr", difference=0.2, missing="skip")
+    skipped = sy.plan(weighing, measures="mrr", difference=0.2, missing="skip")
     assert skipped.pilot is not None
     assert (skipped.pilot.n, skipped.pilot.n_left_out) == (5, 1)
     assert str(sy.plan(weighing, difference=0.2).measure) == "ndcg@10"
@@ -159,7 +159,7 @@ def test_the_order_of_runs_and_questions_changes_nothing() -> None:
         ([[0.1], [0.3]], {}, "the pilot has 1 question that a, b have a value for, expected two at least"),
         ([[0.1, 0.2], [0.3, 0.4]], {}, "differences of a, b are equal on all 2 questions: nothing scatters; try a run"),
         ([[0.5, 0.5, 0.5]], {}, "the values of a are equal on all 3 questions"),
-        ([[0.1, 0.2], [0.3, 0.1]], {"min_gain": 2}, "need rankings, and these are scores"),
+        ([[0.1, 0.2], [0.3, 0.1]], {"min_gain": 2}, "needs rankings, and these are scores"),
         ([[0.1, 0.2], [0.3, 0.1]], {"measures": "map"}, "map"),
     ],
 )
@@ -175,7 +175,7 @@ def test_geometric_means_and_several_measures_are_refused() -> None:
     two = of(np.stack([drawn(2), drawn(2, seed=2)], axis=1), ("map", "mrr"))
     with pytest.raises(sy.InputError, match="there are map, mrr"):
         sy.plan(two, difference=0.05)
-    assert str(sy.plan(two, "mrr", difference=0.05).measure) == "mrr"
+    assert str(sy.plan(two, measures="mrr", difference=0.05).measure) == "mrr"
 
 
 @pytest.mark.slow

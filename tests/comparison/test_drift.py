@@ -56,7 +56,7 @@ def test_the_shift_is_taken_off() -> None:
     both = weighing(*two_runs())
     as_judged = sy.compare(sy.Scores.of(both.scores("faithfulness").frame))
     assert as_judged.rows["faithfulness"][0].verdict == "better"
-    comparison = sy.compare(both, "faithfulness")
+    comparison = sy.compare(both, measures="faithfulness")
     assert comparison.drift is not None
     (drift,) = comparison.drift.frame.to_dicts()
     assert comparison.drift.differing == {"b": "judge.model is 'm-1' and 'm-2'"}
@@ -79,7 +79,7 @@ def test_the_shift_is_taken_off() -> None:
      (1.0, "better", "better")],
 )  # fmt: skip
 def test_a_bound_allows_for_up_to_twice_the_shift_elsewhere(elsewhere: float, verdict: str, bound: str) -> None:
-    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), measures="faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert comparison.drift is not None
     (drift,) = comparison.drift.frame.to_dicts()
@@ -96,7 +96,7 @@ def test_a_bound_allows_for_up_to_twice_the_shift_elsewhere(elsewhere: float, ve
      (1.0, "On the anchors no shift is shown: a judge who shifts", "在锚点上未显出偏移：只在别处偏移的裁判")],
 )  # fmt: skip
 def test_the_verdict_says_what_it_supposes(elsewhere: float, english: str, chinese: str) -> None:
-    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), measures="faithfulness")
     for lang, said in (
         ("en", ("If the judge shifted elsewhere as on the anchors: ", english, "if up to twice elsewhere")),
         ("zh", ("若裁判在别处的偏移与在锚点上相同：", chinese, "别处至多两倍")),
@@ -110,7 +110,7 @@ def test_the_verdict_says_what_it_supposes(elsewhere: float, english: str, chine
 
 @pytest.mark.parametrize(("longer", "is_unlike"), [("", False), (" and more", True)])
 def test_anchors_are_held_against_the_other_sentences(longer: str, is_unlike: bool) -> None:
-    comparison = sy.compare(weighing(*two_runs(longer=longer)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(longer=longer)), measures="faithfulness")
     assert comparison.drift is not None
     (drift,) = comparison.drift.frame.to_dicts()
     assert drift["score"] > 0.05
@@ -123,7 +123,7 @@ def test_anchors_are_held_against_the_other_sentences(longer: str, is_unlike: bo
 
 
 def test_a_verdict_that_holds_with_twice_the_shift_says_so() -> None:
-    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=1.0)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=1.0)), measures="faithfulness")
     assert comparison.drift is not None
     frame = comparison.drift.frame.with_columns(shift_low=pl.lit(0.01))  # A shift that the anchors show.
     shown = replace(comparison, drift=replace(comparison.drift, frame=frame))
@@ -134,7 +134,7 @@ def test_a_verdict_that_holds_with_twice_the_shift_says_so() -> None:
 
 def test_a_shift_elsewhere_alone_is_not_said_to_be_ruled_out() -> None:
     """The bound holds, as twice nothing is nothing; the headline says what that is worth."""
-    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.0, elsewhere=0.8)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.0, elsewhere=0.8)), measures="faithfulness")
     assert comparison.drift is not None
     (drift,) = comparison.drift.frame.to_dicts()
     assert (drift["shift"], drift["bound_verdict"]) == (0, "better")
@@ -152,7 +152,7 @@ def test_a_shift_elsewhere_alone_is_not_said_to_be_ruled_out() -> None:
 
 
 def test_a_run_of_anchors_alone_supposes_nothing() -> None:
-    comparison = sy.compare(weighing(*two_runs(same=1.0)), "faithfulness")
+    comparison = sy.compare(weighing(*two_runs(same=1.0)), measures="faithfulness")
     assert comparison.drift is not None
     assert comparison.drift.frame["elsewhere"].to_list() == [0]
     text = comparison.text(lang="en")
@@ -163,14 +163,14 @@ def test_a_run_of_anchors_alone_supposes_nothing() -> None:
 def test_one_run_judged_twice_differs_by_nothing() -> None:
     before, _ = two_runs()
     again = sy.Verdicts([replace(r, support=r.support[::-1]) for r in before.records.values()], NEW)
-    comparison = sy.compare(weighing(before, again), "faithfulness")
+    comparison = sy.compare(weighing(before, again), measures="faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert (row.difference, row.p, row.n_ties) == (0, 1, N)
     assert "equal on all 60 questions" in comparison.text(lang="en")
 
 
 def test_it_is_said_in_every_format_and_language() -> None:
-    comparison = sy.compare(weighing(*two_runs()), "faithfulness", margin=0.5)
+    comparison = sy.compare(weighing(*two_runs()), measures="faithfulness", margin=0.5)
     for lang, said in (("en", ("judge drift", "judged otherwise than a: judge.model is 'm-1' and 'm-2'")),
                        ("zh", ("裁判偏移", "b 与 a 的判定方式不同"))):  # fmt: skip
         for name in ("table", "markdown", "latex"):
@@ -186,7 +186,7 @@ def test_it_is_said_in_every_format_and_language() -> None:
 
 
 def test_a_report_shows_it() -> None:
-    report = sy.Report.of(weighing(*two_runs()), ["faithfulness"])
+    report = sy.Report.of(weighing(*two_runs()), measures=["faithfulness"])
     for name in ("table", "markdown", "html"):
         assert "judge drift" in report.text(name, lang="en"), name
     again = sy.Report.from_parts(json.loads(json.dumps(report.parts())))
@@ -195,7 +195,7 @@ def test_a_report_shows_it() -> None:
 
 
 def test_segments_with_few_anchors_have_no_test() -> None:
-    comparison = sy.compare(weighing(*two_runs()), "faithfulness", segments="tag")
+    comparison = sy.compare(weighing(*two_runs()), measures="faithfulness", segments="tag")
     rows = {(r["segment"], r["system"]): r for r in comparison.frame.iter_rows(named=True)}
     assert (rows["few", "b"]["verdict"], rows["few", "b"]["reason"]) == ("no test", "few anchors")
     assert rows["odd", "b"]["verdict"] == "no difference shown"
@@ -209,8 +209,8 @@ def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
         questions(N, gold_evidence=["c"]), runs, verdicts={"a": before, "b": after, "c": before}
     )  # fmt: skip
     with pytest.raises(sy.InputError, match=r"were judged differently: .*; name the baseline whose judge counts"):
-        sy.compare(three, ["faithfulness", "mrr"])
-    comparison = sy.compare(three, ["faithfulness", "mrr"], baseline="a")
+        sy.compare(three, measures=["faithfulness", "mrr"])
+    comparison = sy.compare(three, measures=["faithfulness", "mrr"], baseline="a")
     assert comparison.drift is not None
     assert comparison.drift.frame["system"].to_list() == ["b"]
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "c")
@@ -220,7 +220,7 @@ def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
 
 def test_too_few_anchors_are_refused() -> None:
     with pytest.raises(sy.InputError) as raised:
-        sy.compare(weighing(*two_runs(same=0.1)), "faithfulness")
+        sy.compare(weighing(*two_runs(same=0.1)), measures="faithfulness")
     assert "a and b were judged differently: judge.model is 'm-1' and 'm-2'; by faithfulness both judged 1" in str(
         raised.value
     )
@@ -230,7 +230,7 @@ def test_too_few_anchors_are_refused() -> None:
 @pytest.mark.parametrize("test", ["randomization", "wilcoxon", "sign", "tukey"])
 def test_other_tests_are_refused(test: str) -> None:
     with pytest.raises(sy.InputError, match="t tests alone"):
-        sy.compare(weighing(*two_runs()), "faithfulness", test=test)
+        sy.compare(weighing(*two_runs()), measures="faithfulness", test=test)
 
 
 def test_anchors_that_were_kept_for_it(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_runs_of_one_system_by_two_judges_are_refused() -> None:
         verdicts={"a": [before], "b": [before, after]},
     )
     with pytest.raises(sy.InputError, match="b: its runs were judged differently"):
-        sy.compare(both, "faithfulness")
+        sy.compare(both, measures="faithfulness")
 
 
 def at(first: str, second: str, runs: tuple[sy.Verdicts, sy.Verdicts]) -> tuple[sy.Verdicts, sy.Verdicts]:
@@ -292,28 +292,28 @@ def at(first: str, second: str, runs: tuple[sy.Verdicts, sy.Verdicts]) -> tuple[
 
 def test_a_model_that_changes_while_its_name_stays_is_two_judges() -> None:
     before, after = at("2026-01-01", "2026-06-01", two_runs())
-    comparison = sy.compare(weighing(before, after), "faithfulness")
+    comparison = sy.compare(weighing(before, after), measures="faithfulness")
     assert comparison.drift is not None
     assert comparison.drift.differing == {"b": "date is 2026-01-01 and 2026-06-01"}
     assert comparison.rows["faithfulness"][0].verdict in ("no difference shown", "baseline")
     # One that says the same of the same texts is one judge, whenever it judges, and so is one of which little is known.
     for runs in (two_runs(up=0.0), two_runs(same=0.1)):
         same = weighing(*at("2026-01-01", "2026-06-01", runs))
-        assert sy.compare(same, "faithfulness").drift is None
+        assert sy.compare(same, measures="faithfulness").drift is None
 
 
 def test_anchors_of_one_judge_at_two_dates() -> None:
     before, after = at("2026-01", "2026-06", two_runs(same=0.0))
     old, new = at("2026-02", "2026-07", two_runs(2, same=1.0))
     both = weighing(before, after)
-    comparison = sy.compare(both, "faithfulness", anchors=(new, old))
+    comparison = sy.compare(both, measures="faithfulness", anchors=(new, old))
     assert comparison.drift is not None
     assert comparison.drift.frame["shift"][0] > 0
-    backwards = sy.compare(both, "faithfulness", anchors=(old, new), baseline="b")
+    backwards = sy.compare(both, measures="faithfulness", anchors=(old, new), baseline="b")
     assert backwards.drift is not None
     assert backwards.drift.frame["shift"][0] == pytest.approx(-comparison.drift.frame["shift"][0])
     with pytest.raises(sy.InputError, match="at the same time"):
-        sy.compare(both, "faithfulness", anchors=(old, old))
+        sy.compare(both, measures="faithfulness", anchors=(old, old))
     other = sy.Verdicts(list(old.records.values()), NEW)
     with pytest.raises(sy.InputError, match="another judge than the systems"):
-        sy.compare(both, "faithfulness", anchors=(old, other))
+        sy.compare(both, measures="faithfulness", anchors=(old, other))

@@ -51,10 +51,10 @@ def labels_of(n: int = 80, says: Says = half, *, names: str = "ab") -> dict[str,
 
 
 def test_a_judge_who_favours_one_system_does_not_decide() -> None:
-    by_judge = sy.compare(weighing({}), "faithfulness")
+    by_judge = sy.compare(weighing({}), measures="faithfulness")
     assert by_judge.rows["faithfulness"][0].verdict == "better"
     assert by_judge.labels is None
-    comparison = sy.compare(weighing(labels_of()), "faithfulness")
+    comparison = sy.compare(weighing(labels_of()), measures="faithfulness")
     rows = {row.system: row for row in comparison.rows["faithfulness"]}
     scores = weighing(labels_of()).scores("faithfulness")
     values = {name: scores.corrections[name]["faithfulness"].mean.corrected.values for name in "ab"}
@@ -72,7 +72,7 @@ def test_a_judge_who_favours_one_system_does_not_decide() -> None:
 def test_people_who_side_with_the_judge_leave_the_difference() -> None:
     sides = {name: review(v, ["grounded"], 80, as_the_judge(v, ["grounded"]), system=name)
              for name, v in (("a", strict()), ("b", lenient()))}  # fmt: skip
-    comparison = sy.compare(weighing(sides), "faithfulness", margin=0.1)
+    comparison = sy.compare(weighing(sides), measures="faithfulness", margin=0.1)
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert row.verdict == "better"
     assert row.not_worse
@@ -82,7 +82,7 @@ def test_people_who_side_with_the_judge_leave_the_difference() -> None:
 
 
 def test_both_languages_and_json_say_so() -> None:
-    comparison = sy.compare(weighing(labels_of()), ["faithfulness", "citation_support"])
+    comparison = sy.compare(weighing(labels_of()), measures=["faithfulness", "citation_support"])
     text = comparison.text("markdown", lang="en")
     assert "corrected by labels of people (a: 80 labels, b: 80 labels). By the judge alone: b +0.3" in text
     chinese = comparison.text("markdown", lang="zh")
@@ -94,8 +94,8 @@ def test_both_languages_and_json_say_so() -> None:
 
 
 def test_labels_of_one_side_correct_nothing_and_that_is_said() -> None:
-    comparison = sy.compare(weighing(labels_of(names="a")), "faithfulness")
-    plain = sy.compare(weighing({}), "faithfulness")
+    comparison = sy.compare(weighing(labels_of(names="a")), measures="faithfulness")
+    plain = sy.compare(weighing({}), measures="faithfulness")
     assert comparison.frame.equals(plain.frame)
     assert "no labels of people for b" in comparison.text(lang="en")
     assert "b 没有人工标注" in comparison.text(lang="zh")
@@ -103,8 +103,8 @@ def test_labels_of_one_side_correct_nothing_and_that_is_said() -> None:
 
 @pytest.mark.parametrize("test", ["randomization", "tukey"])
 def test_other_tests_are_by_the_judge_and_say_so(test: str) -> None:
-    comparison = sy.compare(weighing(labels_of()), "faithfulness", test=test)
-    assert comparison.frame.equals(sy.compare(weighing({}), "faithfulness", test=test).frame)
+    comparison = sy.compare(weighing(labels_of()), measures="faithfulness", test=test)
+    assert comparison.frame.equals(sy.compare(weighing({}), measures="faithfulness", test=test).frame)
     assert "by t tests alone" in comparison.text(lang="en")
 
 
@@ -112,16 +112,16 @@ def test_labels_settle_what_two_judges_say() -> None:
     """Whoever judged: the labels are of people."""
     other = sy.Verdicts(list(lenient().records.values()), OTHER)
     both = {"a": strict(), "b": other}
-    assert sy.compare(weighing({}, both), "faithfulness").drift is not None
-    comparison = sy.compare(weighing(labels_of(), both), "faithfulness")
+    assert sy.compare(weighing({}, both), measures="faithfulness").drift is not None
+    comparison = sy.compare(weighing(labels_of(), both), measures="faithfulness")
     assert comparison.drift is None
     assert not any(note.code == "judges_differ" for note in comparison.notes.get("a", ()))
     with pytest.raises(sy.InputError, match="labels of people correct all measures"):
-        sy.compare(weighing(labels_of(), both), "faithfulness", anchors=(strict(), other))
+        sy.compare(weighing(labels_of(), both), measures="faithfulness", anchors=(strict(), other))
 
 
 def test_segments_with_few_labels_have_no_test() -> None:
-    comparison = sy.compare(weighing(labels_of()), "faithfulness", segments="tag")
+    comparison = sy.compare(weighing(labels_of()), measures="faithfulness", segments="tag")
     rows = {(row["segment"], row["system"]): row for row in comparison.frame.iter_rows(named=True)}
     assert (rows["few", "b"]["reason"], rows["few", "b"]["verdict"]) == ("few labels", "no test")
     assert rows["many", "b"]["low"] < rows["many", "b"]["difference"] < rows["many", "b"]["high"]
@@ -129,7 +129,7 @@ def test_segments_with_few_labels_have_no_test() -> None:
 
 
 def test_few_labels_are_no_test() -> None:
-    comparison = sy.compare(weighing(labels_of(6)), "faithfulness")
+    comparison = sy.compare(weighing(labels_of(6)), measures="faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert (row.verdict, row.reason) == ("no test", "few labels")
     assert "too few labels of people" in comparison.text(lang="en")
@@ -141,6 +141,6 @@ def test_clusters_of_questions_are_held_to() -> None:
         asked, {name: outputs(N) for name in "ab"}, verdicts={"a": strict(), "b": lenient()}, labels=labels_of(),
         cluster="talk",
     )  # fmt: skip
-    comparison = sy.compare(both, "faithfulness")
+    comparison = sy.compare(both, measures="faithfulness")
     assert comparison.frame["n_clusters"].to_list() == [20, 20]
     assert comparison.frame.filter(system="b")["p"].is_not_null().all()

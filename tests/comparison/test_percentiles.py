@@ -115,9 +115,9 @@ def test_measures_of_rankings_have_them_and_other_tests_are_refused() -> None:
     truth = {f"q{i:03}": {"d": 1} for i in range(90)}
     good = {q: ["d"] if i % 5 else ["x", "d"] for i, q in enumerate(truth)}
     bad = {q: ["x", "y", "z", "d"] if i % 3 else ["d"] for i, q in enumerate(truth)}
-    comparison = sy.compare(sy.weigh(truth, {"a": bad, "b": good}), "mrr:p10")
+    comparison = sy.compare(sy.weigh(truth, {"a": bad, "b": good}), measures="mrr:p10")
     row = next(row for row in comparison.rows["mrr:p10"] if row.system == "b")
     assert (row.mean, row.difference, row.verdict) == (0.5, 0.25, "better")
     for test in ("randomization", "tukey", "sign"):
         with pytest.raises(sy.InputError, match=f"mrr:p10 is a percentile, and the test '{test}' is of arithmetic"):
-            sy.compare(sy.weigh(truth, {"a": bad, "b": good}), "mrr:p10", test=test)
+            sy.compare(sy.weigh(truth, {"a": bad, "b": good}), measures="mrr:p10", test=test)

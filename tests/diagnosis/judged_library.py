@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES, Criteria
-from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
 from steelyard.judges.verdict import Verdict
@@ -66,7 +65,7 @@ def judged_weighing(
 def with_verdicts(weighing: Weighing, records: Mapping[str, Sequence[JudgedAnswer]]) -> Weighing:
     """The same systems with verdicts on their answers."""
     verdicts = {system: Verdicts(of_system) for system, of_system in records.items()}
-    return replace(weighing, choice=VerdictChoice(verdicts).checked(weighing.systems))
+    return replace(weighing, options=replace(weighing.options, verdicts=verdicts))
 
 
 def judged_diagnosis(

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.comparison.comparison import compare
+from steelyard.base.options import DiagnoseOptions
 from steelyard.data.outputs import Outputs
 from steelyard.data.segments import length_bounds, segments
-from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose, diagnose_weighing
 from steelyard.diagnosis.facts import question_groups
 from steelyard.experiment.door.evaluation import weigh
 from tests.diagnosis.library import outputs, questions, weighed
@@ -14,9 +14,9 @@ from tests.diagnosis.library import outputs, questions, weighed
 def test_k_comes_from_the_first_measure_or_is_five() -> None:
     weighing = weighed(questions(6), outputs("a", [1] * 6))
     assert diagnose(weighing).k == 5
-    assert diagnose(weighing, scores=weighing.scores(["mrr@3", "ndcg@7"])).k == 3
-    assert diagnose(weighing, scores=weighing.scores("map")).k == 5
-    assert diagnose(weighing, k=2, scores=weighing.scores("mrr@3")).k == 2
+    assert diagnose_weighing(weighing, DiagnoseOptions(), scores=weighing.scores(["mrr@3", "ndcg@7"])).k == 3
+    assert diagnose_weighing(weighing, DiagnoseOptions(), scores=weighing.scores("map")).k == 5
+    assert diagnose_weighing(weighing, DiagnoseOptions(k=2), scores=weighing.scores("mrr@3")).k == 2
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])
@@ -29,8 +29,6 @@ def test_the_baseline_must_be_there() -> None:
     weighing = weighed(questions(6), outputs("a", [1] * 6), outputs("b", [2] * 6))
     with pytest.raises(InputError, match="'c'; there are a, b"):
         diagnose(weighing, baseline="c")
-    comparison = compare(weighing.scores("mrr"), baseline="b")
-    assert diagnose(weighing, comparison=comparison).advice == diagnose(weighing, baseline="b").advice
 
 
 def test_by_tag_has_each_systems_part() -> None:
@@ -49,9 +47,15 @@ def test_gains_are_in_gold_pieces_where_the_gold_is_evidence() -> None:
     found = diagnose(weighing)
     assert (found.measure, found.ceilings.measures[0]) == ("evidence_recall@5", "evidence_recall@5")
     assert (found.coverage, found.curves.at(0, "evidence_recall", 1)) == ("evidence_recall", 1.0)
-    assert diagnose(weighing, scores=weighing.scores("span_recall@3")).measure == "span_recall@3"
+    assert (
+        diagnose_weighing(weighing, DiagnoseOptions(), scores=weighing.scores("span_recall@3")).measure
+        == "span_recall@3"
+    )
     for measure in ("ndcg@5", "span_iou@5"):
-        assert diagnose(weighing, scores=weighing.scores(measure)).measure == "evidence_recall@5"
+        assert (
+            diagnose_weighing(weighing, DiagnoseOptions(), scores=weighing.scores(measure)).measure
+            == "evidence_recall@5"
+        )
         with pytest.raises(InputError, match=f"gains cannot be counted in {measure}: .* such as evidence_recall@5"):
             diagnose(weighing, measure=measure)
 
@@ -61,7 +65,7 @@ def test_one_measure_runs_through_ceilings_pairs_and_advice(measure: str) -> Non
     truth = {f"q{i}": {"a": 1, "b": 1} for i in range(12)}
     runs = {name: {q: [*(f"x{i}" for i in range(n)), "a", "b"] for q in truth} for name, n in (("x", 8), ("y", 9))}
     weighing = weigh(truth, runs)
-    diagnosis = diagnose(weighing, scores=weighing.scores([measure, "hit_rate@1"]))
+    diagnosis = diagnose_weighing(weighing, DiagnoseOptions(), scores=weighing.scores([measure, "hit_rate@1"]))
     assert (diagnosis.measure, diagnosis.ceilings.measures[0]) == (measure, measure)
     assert {advice.measure for advice in diagnosis.advice} == {measure}
     assert diagnose(weighing, measure=measure).measure == measure

@@ -123,7 +123,7 @@ def test_the_command_uses_the_corpus_that_it_is_given(tmp_path: Path, language: 
     for document in documents:
         (tmp_path / "docs" / f"{document.doc_id}.md").write_text(document.text, "utf-8")
     for stage, name in (("not_in_corpus", "absent"), ("cut", "cut")):
-        done = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--list", stage, cwd=tmp_path)
+        done = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--stage", stage, cwd=tmp_path)
         assert done.stdout.decode().strip().endswith(name)
     text = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--lang", language, columns=999,
                      cwd=tmp_path).stdout.decode()  # fmt: skip

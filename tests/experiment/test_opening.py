@@ -11,6 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.align import resolver
+from steelyard.base.options import WeighOptions
 from steelyard.data.folders import run_folder
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
@@ -35,7 +36,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def gold_of(path: Path, *, runs: object = None, corpus: object = None) -> Truth | Questions:
-    return open_inputs(path, RUN if runs is None else runs, on_duplicate="error", corpus=corpus).gold
+    return open_inputs(path, RUN if runs is None else runs, WeighOptions(corpus=corpus)).gold
 
 
 def written(path: Path, *lines: dict[str, Any]) -> Path:

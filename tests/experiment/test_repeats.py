@@ -55,7 +55,7 @@ def test_both_components_are_there() -> None:
 
 def test_a_comparison_is_of_the_means_and_says_so() -> None:
     weighing = sy.weigh(TRUTH, RUNS)
-    comparison = sy.compare(weighing, "mrr", baseline="lsa")
+    comparison = sy.compare(weighing, measures="mrr", baseline="lsa")
     scores = weighing.scores("mrr")
     row = next(row for row in comparison.rows["mrr"] if row.system == "bm25")
     assert row.difference == pytest.approx(float((scores.values[0] - scores.values[1]).mean()))
@@ -130,7 +130,7 @@ def test_a_gate_and_a_report_show_the_components() -> None:
     scores = weighing.scores("mrr")
     gate = sy.gate(scores, baseline="lsa", margin=0.5)
     assert gate.components.equals(scores.components)
-    report = sy.Report.of(weighing, "mrr")
+    report = sy.Report.of(weighing, measures="mrr")
     assert "bm25 is the mean of 3 runs" in report.text("markdown", lang="en")
     assert sy.Report.from_parts(report.parts()).text("json") == report.text("json")
     assert isinstance(report.scores.components, pl.DataFrame)
@@ -138,8 +138,10 @@ def test_a_gate_and_a_report_show_the_components() -> None:
 
 def test_runs_that_are_alike_share_a_line() -> None:
     runs = {name: sy.Repeats([FIRST, FIRST, FIRST]) for name in ("bm25", "lsa")}
-    text = gate_text(sy.gate(sy.evaluate(TRUTH, runs, "mrr"), "faq", max_failed=0.5), read_words("en"))
+    text = gate_text(sy.gate(sy.evaluate(TRUTH, runs, "mrr"), profile="faq", max_failed=0.5), read_words("en"))
     assert "bm25, lsa: mean of 3 runs, which are alike in mrr." in text
     assert "Standard deviations" not in text
-    differing = gate_text(sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), "faq", max_failed=0.5), read_words("zh"))
+    differing = gate_text(
+        sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), profile="faq", max_failed=0.5), read_words("zh")
+    )
     assert "3 次运行的平均，各次的 mrr 都相同" in differing

@@ -38,14 +38,14 @@ def weighing(first: Any, second: Any) -> sy.Weighing:
 def test_systems_by_different_judges_are_refused() -> None:
     mixed = weighing(judged("YY"), judged("YN", **LLM))
     with pytest.raises(sy.InputError) as raised:
-        sy.compare(mixed, "faithfulness")
+        sy.compare(mixed, measures="faithfulness")
     assert str(raised.value) == (
         "a and b were judged differently: judge.name is 'people' and 'llm'; by faithfulness both judged 0 sentences or "
         "answers with the same texts, and 30 at least say how far their judges are apart; judge both alike (steelyard "
         "judge, --judge NAME), give verdicts of both judges on the same answers (--anchors OLD NEW), or insist with "
         "--mixed-judges (mixed_judges=True)"
     )
-    comparison = sy.compare(mixed, "faithfulness", mixed_judges=True)
+    comparison = sy.compare(mixed, measures="faithfulness", mixed_judges=True)
     assert comparison.frame["mean"].to_list() == pytest.approx([1, 1 - 3 / N])
     for lang, caution in (("en", "Caution: a and b were judged differently"), ("zh", "注意：各系统的判定方式不同")):
         assert caution in comparison.text("markdown", lang=lang)
@@ -62,18 +62,18 @@ def test_models_thresholds_and_prompts_differ_and_dates_do_not() -> None:
         [weighing(judged("YY", **LLM), judged("YY", **later)).scores("faithfulness")]
     )
     same = weighing(judged("YY", **LLM), judged("YY", **{**LLM, "date": "2027-01-01"}))
-    assert sy.compare(same, "faithfulness").notes["a"][0].code != "judges_differ"
+    assert sy.compare(same, measures="faithfulness").notes["a"][0].code != "judges_differ"
 
 
 def test_rankings_are_compared_whoever_judged_the_answers() -> None:
     mixed = weighing(judged("YY"), judged("YN", **LLM))
-    assert sy.compare(mixed, "mrr").frame.height == 2
+    assert sy.compare(mixed, measures="mrr").frame.height == 2
     both = mixed.scores(["mrr", "faithfulness"])
     assert sy.compare(both.filter(measures="mrr")).frame.height == 2
     with pytest.raises(sy.InputError, match="judged differently"):
         sy.compare(both)
     with pytest.raises(sy.InputError, match="judged differently"):
-        sy.plan(mixed, "faithfulness", difference=0.05)
+        sy.plan(mixed, measures="faithfulness", difference=0.05)
 
 
 def test_unions_and_gates_hold_to_one_judge(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_unions_and_gates_hold_to_one_judge(tmp_path: Path) -> None:
 
 def test_questions_without_a_value_are_left_out_of_the_comparison() -> None:
     """As many as either system has no value for: every third by one of them, and the rest in both."""
-    comparison = sy.compare(weighing(judged("YY"), judged("Y?")), "faithfulness")
+    comparison = sy.compare(weighing(judged("YY"), judged("Y?")), measures="faithfulness")
     row = comparison.rows["faithfulness"][0]
     assert (row.n, row.n_left_out) == (N - N // 3, N // 3)
     assert comparison.lacking["faithfulness"] == {"b": N // 3}
@@ -109,7 +109,7 @@ def test_questions_without_a_value_are_left_out_of_the_comparison() -> None:
 def test_a_measure_without_a_common_question_says_why() -> None:
     abstained = verdicts(*(record(str(q), state="abstained", gold="N") for q in range(1, N + 1)))
     with pytest.raises(sy.InputError) as raised:
-        sy.compare(weighing(judged("YY"), abstained), "faithfulness")
+        sy.compare(weighing(judged("YY"), abstained), measures="faithfulness")
     assert str(raised.value) == (
         f"faithfulness: no question has a value for every system (b: abstained {N}); leave the measure out"
     )
@@ -128,15 +128,18 @@ def test_what_is_not_judged_can_be_bounded() -> None:
 def test_clusters_segments_and_plans_take_answers() -> None:
     asked = [{**q, "tags": [("odd", "even")[int(q["qid"]) % 2]], "talk": int(q["qid"]) // 4} for q in questions(N)]
     both = sy.weigh(asked, runs(), verdicts={"a": judged("YY"), "b": judged("NN")}, cluster="talk")
-    comparison = sy.compare(both, "faithfulness", segments="tag")
+    comparison = sy.compare(both, measures="faithfulness", segments="tag")
     assert comparison.frame.filter(system="b")["n_clusters"].to_list()[0] == 6
     assert comparison.frame["segment"].drop_nulls().unique().sort().to_list() == ["even", "odd"]
-    design = sy.plan(both, "faithfulness", difference=0.05)
+    design = sy.plan(both, measures="faithfulness", difference=0.05)
     assert design.pilot is not None
     assert design.pilot.n == N
     profile = "below = 'poor'\nlevels = ['good']\n[measures.faithfulness]\nbetter = 'higher'\nlevels = {good = 0.5}"
     scores = weighing(judged("YY"), judged("NN")).scores("faithfulness")
-    assert [sy.gate(scores, _profile(profile), system=system).outcome for system in "ab"] == ["pass", "insufficient"]
+    assert [sy.gate(scores, profile=_profile(profile), system=system).outcome for system in "ab"] == [
+        "pass",
+        "insufficient",
+    ]
 
 
 def _profile(text: str) -> sy.Profile:
@@ -159,7 +162,7 @@ STRICT, LOOSE = ({"judge": {"name": "lexical", "threshold": t}, "date": "2026-11
 )
 def test_mixed_judges_are_not_comparable(one: Any, other: Any, en: str, zh: str) -> None:
     mixed = weighing(judged("YY", **one), judged("NN", **other))
-    comparison = sy.compare(mixed, ["faithfulness", "mrr"], mixed_judges=True)
+    comparison = sy.compare(mixed, measures=["faithfulness", "mrr"], mixed_judges=True)
     assert headline(comparison, read_words("en")) == f"Not comparable: a and b were judged {en}."
     assert headline(comparison, read_words("zh")).replace(" ", "") == f"不可比较：a、b{zh}。"
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
@@ -183,7 +186,7 @@ def test_of_three_systems_those_that_one_judge_judged_are_compared(options: dict
     by_system = {"a": judged("YY", **STRICT), "b": judged("NN", **STRICT), "c": judged("YN", **LOOSE)}
     answered = {name: outputs(N, answered=N, answer=f"{name}.") for name in by_system}
     weighed = sy.weigh(questions(N, gold_evidence=["c"]), answered, verdicts=by_system)
-    comparison = sy.compare(weighed, "faithfulness", mixed_judges=True, **options)
+    comparison = sy.compare(weighed, measures="faithfulness", mixed_judges=True, **options)
     verdicts_of = {row.system: row.verdict for row in comparison.rows["faithfulness"]}
     assert (verdicts_of["b"], verdicts_of["c"]) == ("worse", "no test")
     assert comparison.groups == {}
@@ -193,7 +196,7 @@ def test_of_three_systems_those_that_one_judge_judged_are_compared(options: dict
 
 def test_a_percentile_by_two_judges_is_not_tested_either() -> None:
     mixed = weighing(judged("YY", **STRICT), judged("NN", **LOOSE))
-    comparison = sy.compare(mixed, "faithfulness:p50", mixed_judges=True)
+    comparison = sy.compare(mixed, measures="faithfulness:p50", mixed_judges=True)
     assert [row.reason for row in comparison.rows["faithfulness:p50"] if not row.is_reference] == ["other judge"]
 
 
@@ -204,7 +207,7 @@ def test_a_report_by_two_judges_ranks_nothing_and_has_no_winner(tmp_path: Path) 
     )
     mixed = weighing(judged("YY", **STRICT), judged("NN", **LOOSE))
     options = {"margin": 0.5, "baseline": "a", "profile": str(tmp_path / "p.toml")}
-    report = sy.Report.of(mixed, ["faithfulness", "mrr"], mixed_judges=True, **options)
+    report = sy.Report.of(mixed, measures=["faithfulness", "mrr"], mixed_judges=True, **options)
     assert report.gate is not None
     assert {check.kind for check in report.gate.checks} == {"level"}
     for lang, verdict, caution in (

@@ -162,7 +162,7 @@ def test_it_is_written_with_a_diagnosis(lang: str) -> None:
 def test_it_is_written_in_reports() -> None:
     pytest.importorskip("jinja2")
     weighing = sy.weigh(TRUTH, {"one": RUNS["one"]})
-    report, line = sy.Report.of(weighing, ["map"]), str(weighing.scores(["map"]).signature)
+    report, line = sy.Report.of(weighing, measures=["map"]), str(weighing.scores(["map"]).signature)
     assert f"Signature: {line}." in report.text("markdown")
     assert line.replace("_", r"\_") in report.text("latex")
     assert report.data()["scores"]["signature"] == line

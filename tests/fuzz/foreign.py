@@ -92,7 +92,7 @@ def write_foreign(folder: Path) -> list[tuple[str, ...]]:
         ("gate", run, "--max-failed", "0.5"), ("gate", run, "--truth", "questions.jsonl", "--max-failed", "0.5"),
         ("evaluate", "foreign/run/questions.jsonl", run), ("judge", "questions.jsonl", run),
         ("report", bench), ("report", bench, "--lang", "zh"), ("gate", bench, "--max-failed", "0.5"),
-        ("gate", "foreign/bench/scores.json", "--max-failed", "0.5"), ("gate", "--judge", "foreign/judge.json"),
+        ("gate", "foreign/bench/scores.json", "--max-failed", "0.5"), ("gate", "--calibration", "foreign/judge.json"),
         ("evaluate", "foreign/pooled/graded.jsonl", "outputs.jsonl"),
     ]  # fmt: skip
 

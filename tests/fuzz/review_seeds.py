@@ -83,7 +83,7 @@ def review_targets(folder: Path) -> list[Target]:
         *[Target("form/ann.json", (take, (*take[:-2], "form/bob.json", *take[-2:])))] * 3,
         *_grade_targets(folder),
         *[Target("lexical.json", (
-            ("gate", "--judge", "lexical.json"), ("gate", "--judge", "lexical.json", "--lang", "zh"),
+            ("gate", "--calibration", "lexical.json"), ("gate", "--calibration", "lexical.json", "--lang", "zh"),
             (*judge, "out/calibrated.parquet", "--calibration", "lexical.json"),
             (*judge, "out/panel.parquet", "--panel", "calibrated.parquet,again.parquet", *weights),
         ))] * 3,

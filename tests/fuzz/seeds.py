@@ -235,7 +235,7 @@ def _configurations(folder: Path) -> list[Target]:
     verdicts = scored([0.1, 0.4, 0.6, 0.9] * 5)
     people = labelled(verdicts, [False, True, True, True] * 5)
     calibrate(verdicts, people, self_tests=[SelfTest("gold", 9, 1, 0.01, 0.5, 0.1)]).write(folder / "judge.json")
-    profiled = ("--profile", "profile.toml", "--value", "latency=100", "--min-questions", "2")
+    profiled = ("--profile", "profile.toml", "--number", "latency=100", "--min-questions", "2")
     gate = ("gate", "scores.json", *profiled)
     finished = (("evaluate", "questions.jsonl", "done"),
                 ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
@@ -246,7 +246,7 @@ def _configurations(folder: Path) -> list[Target]:
         *[Target("small.toml", (("run", "small.toml", "-o", "out/run", "--overwrite"),))] * 3,
         Target("grid.toml", (("sweep", "grid.toml", "--overwrite"),)),
         *[Target("scores.json", (gate, (*gate, "--baseline", "scores.json")))] * 3,
-        *[Target("judge.json", (("gate", "--judge", "judge.json"),))] * 2,
+        *[Target("judge.json", (("gate", "--calibration", "judge.json"),))] * 2,
         *[Target("profile.toml", (gate, ("evaluate", "ok.qrels", "ok.trec", "--profile", "profile.toml")))] * 3,
         *(Target(f"done/{name}", finished) for name in names),
     ]

@@ -64,7 +64,7 @@ def cluster_of_bench(folder: Path, advice: str) -> str:
 
 def measure_of_scores(folder: Path, advice: str) -> str:
     (name,) = advice.split()[2:]
-    return text_of(gate(scores_file(folder, measures=("mrr", name)), "faq"))
+    return text_of(gate(scores_file(folder, measures=("mrr", name)), profile="faq"))
 
 
 ADVICE: Mapping[str, tuple[Callable[[Path], Gate], str, Followed, str]] = {
@@ -79,7 +79,7 @@ ADVICE: Mapping[str, tuple[Callable[[Path], Gate], str, Followed, str]] = {
         "count as one cluster: 24 questions in 12 clusters",
     ),
     "a measure of scores": (
-        lambda folder: gate(scores_file(folder), "faq"), r"weigh it with `(evaluate -m hit_rate@3)`",
+        lambda folder: gate(scores_file(folder), profile="faq"), r"weigh it with `(evaluate -m hit_rate@3)`",
         measure_of_scores, "hit_rate@3",
     ),
 }  # fmt: skip
@@ -121,11 +121,11 @@ def test_clusters_that_scores_do_not_have_are_refused_with_what_makes_them(tmp_p
 def test_a_bench_takes_another_measure_and_another_system_without_measuring(tmp_path: Path) -> None:
     folder = bench_folder(tmp_path)
     measured = {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
-    assert "add to `measures` in the configuration of the bench" in text_of(gate(folder, "faq"))
+    assert "add to `measures` in the configuration of the bench" in text_of(gate(folder, profile="faq"))
     bench_folder(tmp_path, measures=["mrr", "hit_rate@3", "precision@3"])
-    assert "not measured" not in text_of(gate(folder, "faq"))
+    assert "not measured" not in text_of(gate(folder, profile="faq"))
     assert measured == {path: path.stat().st_mtime_ns for path in measured}
-    assert gate(folder, "faq", system="mine@2").systems == ["mine@2"]
+    assert gate(folder, profile="faq", system="mine@2").systems == ["mine@2"]
     assert Bench.read(folder).scores.measures[0] == sy.parse("mrr")
     answers = gate(folder, max_not_judged=0.1)
     assert "rerankers change lists alone" in text_of(answers)

@@ -21,7 +21,7 @@ def test_a_measure_better_low_is_asked_to_fall(factor: float, reason: str, tmp_p
         'recommend = ["rbp_residual"]\n[relative]\nmeasure = "rbp_residual"\nleast = 0.15\n'
     )
     new = factor * BASE + AWAY - AWAY.mean()
-    verdict = gate(scores_of([BASE, new], ["rbp_residual"], systems=["old", "new"]), str(path), baseline="old")
+    verdict = gate(scores_of([BASE, new], ["rbp_residual"], systems=["old", "new"]), profile=str(path), baseline="old")
     (check,) = verdict.checks
     want = relative_change(BASE, new)
     assert (check.kind, check.reason, check.better) == ("relative", reason, "lower")
@@ -36,5 +36,5 @@ def test_the_profile_says_which_way_is_good(tmp_path: Path) -> None:
         '[relative]\nmeasure = "precision@5"\nleast = 0.15\n'
     )
     scores = scores_of([BASE, 0.6 * BASE + 1e-3 * AWAY], ["precision@5"], systems=["old", "new"])
-    verdict = gate(scores, str(path), baseline="old")
+    verdict = gate(scores, profile=str(path), baseline="old")
     assert [check.outcome for check in verdict.checks if check.kind == "relative"] == ["pass"]

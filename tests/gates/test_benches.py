@@ -65,7 +65,7 @@ def reasons(verdict: Gate) -> dict[str, str]:
 
 
 def test_all_that_the_profile_asks_for_is_in_the_folder(tmp_path: Path) -> None:
-    verdict = gate(bench(tmp_path / "b"), "reranker")
+    verdict = gate(bench(tmp_path / "b"), profile="reranker")
     assert (verdict.outcome, verdict.baselines, verdict.not_judged) == ("pass", {"mine@50": "none"}, None)
     assert reasons(verdict) == {
         **{f"level {name}": "reached" for name in (*MEASURES, "latency_ms:p95", "cost_usd_per_million_tokens")},
@@ -95,7 +95,7 @@ def test_all_that_the_profile_asks_for_is_in_the_folder(tmp_path: Path) -> None:
 def test_each_outcome_of_the_profile(
     tmp_path: Path, options: dict[str, Any], check: str, reason: str, outcome: str
 ) -> None:
-    verdict = gate(bench(tmp_path / "b", **options), "reranker")
+    verdict = gate(bench(tmp_path / "b", **options), profile="reranker")
     assert (reasons(verdict)[check], verdict.outcome) == (reason, outcome)
 
 
@@ -110,7 +110,7 @@ def test_the_command_exits_by_it_and_writes_junit(tmp_path: Path, capsys: pytest
     out = " ".join(capsys.readouterr().out.split())
     assert "baseline none" in out
     assert "60 questions are too few for both ends of an interval" in out
-    assert exits(tmp_path / "good", profile="reranker", level="excellent", values=["latency_ms_p95=200"]) == 1
+    assert exits(tmp_path / "good", profile="reranker", level="excellent", numbers=["latency_ms_p95=200"]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "latency_ms:p95 pass 200 –" in out
     assert "cost_usd_per_million_tokens: the whole interval misses 0.03" in out
@@ -119,10 +119,10 @@ def test_the_command_exits_by_it_and_writes_junit(tmp_path: Path, capsys: pytest
 def test_the_base_is_the_baseline_of_a_margin_too_and_others_are_taken_where_named(tmp_path: Path) -> None:
     folder = bench(tmp_path / "b")
     assert gate(folder, margin=0.01).baselines == {"mine@50": "none"}
-    verdict = gate(folder, "reranker", baseline="mine@50", system="none")
+    verdict = gate(folder, profile="reranker", baseline="mine@50", system="none")
     assert verdict.baselines == {"none": "mine@50"}
     assert reasons(verdict)["relative ndcg@10"] == "missed"
-    assert gate(folder, "production").systems == ["none", "mine@50"]
+    assert gate(folder, profile="production").systems == ["none", "mine@50"]
 
 
 def test_ratings_read_the_columns(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_ratings_read_the_columns(tmp_path: Path) -> None:
 
 def test_percentiles_of_measures_have_levels_too(tmp_path: Path) -> None:
     (path := tmp_path / "worst.toml").write_text('levels = ["ok"]\n[measures."mrr:p10"]\nlevels.ok = 0.3\n')
-    verdict = gate(bench(tmp_path / "b"), str(path))
+    verdict = gate(bench(tmp_path / "b"), profile=str(path))
     assert [(check.system, check.name, check.reason) for check in verdict.checks] == [
         ("none", "mrr:p10", "missed"), ("mine@50", "mrr:p10", "reached"),
     ]  # fmt: skip
@@ -196,7 +196,9 @@ def test_a_level_of_a_percentile_is_the_exact_test_of_how_many_are_above(n_above
     stats = pytest.importorskip("scipy.stats")
     times = np.where(np.arange(200) < n_above, 600.0, 400.0)
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    (check,) = [c for c in gate(scores, "reranker", latency_ms={"a": times}).checks if c.name == "latency_ms:p95"]
+    (check,) = [
+        c for c in gate(scores, profile="reranker", latency_ms={"a": times}).checks if c.name == "latency_ms:p95"
+    ]
     shown = stats.binomtest(n_above, 200, 0.05, alternative="less").pvalue <= 0.025
     refuted = stats.binomtest(n_above, 200, 0.05, alternative="greater").pvalue <= 0.025
     assert check.reason == ("reached" if shown else "missed" if refuted else "spans")
@@ -204,19 +206,19 @@ def test_a_level_of_a_percentile_is_the_exact_test_of_how_many_are_above(n_above
 
 def test_an_interrupted_bench_and_a_folder_of_something_else_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a bench that was interrupted; start it again"):
-        gate(bench(tmp_path / "b", finished=None), "reranker")
+        gate(bench(tmp_path / "b", finished=None), profile="reranker")
     (tmp_path / "c").mkdir()
     with pytest.raises(InputError, match="is a folder but neither of a run nor of a bench"):
-        gate(tmp_path / "c", "reranker")
-    with pytest.raises(InputError, match="holds scores already, and verdicts are for a run folder"):
-        gate(bench(tmp_path / "d"), "reranker", verdicts=["x.json"])
+        gate(tmp_path / "c", profile="reranker")
+    with pytest.raises(InputError, match="holds scores already, and verdicts is an option of weighing"):
+        gate(bench(tmp_path / "d"), profile="reranker", verdicts=["x.json"])
 
 
 def test_runs_of_systems_that_are_not_judged_are_left_out() -> None:
     columns = {"query_id": ["a", "b"] * 2, "system": ["x", "x", "y", "y"], "measure": "mrr", "value": [0.5, 1, 1, 1]}
     scores = sy.Scores.of(pl.DataFrame(columns))
     scores = replace(scores, repeats={name: np.full((2, 1, 2), 0.5) for name in "xy"})
-    verdict = gate(scores, "monitoring", max_failed=0.5, system="y", min_questions=1)
+    verdict = gate(scores, profile="monitoring", max_failed=0.5, system="y", min_questions=1)
     assert verdict.components["system"].unique().to_list() == ["y"]
 
 
@@ -228,15 +230,15 @@ def test_what_the_bench_recommends_is_judged_and_any_other_by_its_name(tmp_path:
     (folder / "scores.json").write_text(as_json(others), encoding="utf-8")
     manifest = {"name": "b", "kind": "rerank", "base": "none", "finished": "yes"}
     write_bench_manifest(folder, manifest | {"recommended": "mine@50"})
-    verdict = gate(folder, "reranker")
+    verdict = gate(folder, profile="reranker")
     assert (verdict.systems, verdict.n_others) == (["mine@50"], 1)
     assert "Judged is mine@50, which the bench recommends, and not 1 other" in gate_text(verdict, read_words("en"))
     assert "只评判评测推荐的 mine@50，另外 1 个未评判" in gate_text(verdict, read_words("zh"))
-    assert gate(folder, "reranker", system="mine@20").systems == ["mine@20"]
+    assert gate(folder, profile="reranker", system="mine@20").systems == ["mine@20"]
     assert gate(folder / "scores.json", max_failed=0.1).systems == ["none", "mine@50", "mine@20"]
     for recommended in ("none", None):  # No reranker is worth having, or nothing can be said.
         write_bench_manifest(folder, manifest | {"recommended": recommended})
-        verdict = gate(folder, "reranker")
+        verdict = gate(folder, profile="reranker")
         assert (verdict.systems, verdict.n_others) == (["mine@50", "mine@20"], 0)
 
 
@@ -245,18 +247,20 @@ def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> 
     names = ["ndcg@10", "latency_ms", "tokens", "cost_usd"]
     few = open_scores(folder).scores.filter(measures=names)
     (folder / "scores.json").write_text(as_json(few), encoding="utf-8")
-    verdict = gate(folder, "reranker")
+    verdict = gate(folder, profile="reranker")
     line = "mrr, recall@5, precision@5: not measured; add to `measures` in the configuration of the bench"
     assert line in gate_text(verdict, read_words("en"))
     assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in gate_text(verdict, read_words("zh"))
-    assert "weigh it with `evaluate -m mrr`" in gate_text(gate(folder / "scores.json", "reranker"), read_words("en"))
-    quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), "faq", min_questions=1)
+    assert "weigh it with `evaluate -m mrr`" in gate_text(
+        gate(folder / "scores.json", profile="reranker"), read_words("en")
+    )
+    quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), profile="faq", min_questions=1)
     assert quality.signature is not None
     assert (quality.signature.measures, quality.signature.n) == (("mrr",), (1, 1))
 
 
 def test_numbers_and_their_intervals_are_written_alike_by_their_size(tmp_path: Path) -> None:
-    verdict = gate(bench(tmp_path / "b", price=3.4790218e-10), "reranker")
+    verdict = gate(bench(tmp_path / "b", price=3.4790218e-10), profile="reranker")
     rows = [line.split() for line in gate_text(verdict, read_words("en")).splitlines()]
     cells = {row[0]: row[1:4] for row in rows if len(row) > 3}
     assert cells["cost_usd_per_million_tokens"] == ["pass", "0.0003479", "0.0003479–0.0003479"]

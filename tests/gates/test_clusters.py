@@ -40,8 +40,10 @@ def test_a_margin_is_held_by_cluster() -> None:
 
 
 def test_levels_are_held_by_cluster() -> None:
-    (check, *_) = gate(clustered(), "ratings", system="new").checks
-    plain = gate(scores_of([BASE, NEW], ["recall@5"], systems=["old", "new"]), "ratings", system="new").checks[0]
+    (check, *_) = gate(clustered(), profile="ratings", system="new").checks
+    plain = gate(scores_of([BASE, NEW], ["recall@5"], systems=["old", "new"]), profile="ratings", system="new").checks[
+        0
+    ]
     assert check.value == plain.value
     assert (check.low, check.high) != (plain.low, plain.high)
 
@@ -63,7 +65,7 @@ def test_other_clusters_are_refused() -> None:
     with pytest.raises(sy.InputError, match="cluster 'talk': these scores take the clusters 'doc'; write them with"):
         gate(clustered(), baseline="old", margin=0.01, cluster="talk")
     with pytest.raises(sy.InputError, match="cluster 'doc': these scores take each question by itself"):
-        gate(plain, "ratings", cluster="doc")
+        gate(plain, profile="ratings", cluster="doc")
     with pytest.raises(sy.InputError, match="go by the clusters 'doc', and the baseline by None; weigh both alike"):
         gate(clustered().filter(systems="new"), baseline=plain, margin=0.01)
 
@@ -76,7 +78,9 @@ def test_a_run_folder_is_weighed_by_the_clusters_asked_for(tmp_path: Path) -> No
 
     folder = copy_data(tmp_path / "demo")
     config = Config.read(folder / "bm25.toml")
-    (check, *_) = gate(run_and_weigh(config).folder.path, "ratings", truth=config.questions, cluster="doc").checks
+    (check, *_) = gate(
+        run_and_weigh(config).folder.path, profile="ratings", truth=config.questions, cluster="doc"
+    ).checks
     scores = run_and_weigh(config, measures=[check.name], cluster="doc").scores
     assert (check.low, check.high) == pytest.approx((scores.intervals.low[0, 0], scores.intervals.high[0, 0]))
     with pytest.raises(sy.InputError, match="cluster 'talk': no question has such a field"):

@@ -49,7 +49,7 @@ def only(found: Gate, name: str, kind: str = "level") -> Check:
     ],
 )  # fmt: skip
 def test_the_whole_interval_decides(interval, reason: str, outcome: str, code: int) -> None:
-    found = gate(stated({**GOOD, "recall@5": interval}), "production")
+    found = gate(stated({**GOOD, "recall@5": interval}), profile="production")
     assert (only(found, "recall@5").reason, found.outcome, found.exit_code) == (reason, outcome, code)
     assert {check.outcome for check in found.checks if check.name != "recall@5"} == {"pass"}
     assert only(found, "recall@5").limit == 0.70
@@ -57,20 +57,20 @@ def test_the_whole_interval_decides(interval, reason: str, outcome: str, code: i
 
 def test_the_first_level_counts_unless_another_is_named() -> None:
     scores = stated({**GOOD, "recall@5": (0.82, 0.81, 0.83)})
-    assert (gate(scores, "production").level, gate(scores, "production").outcome) == ("minimum", "pass")
-    assert gate(scores, Profile.read("production"), level="good").outcome == "pass"
-    assert gate(scores, "production", level="excellent").outcome == "fail"
+    assert (gate(scores, profile="production").level, gate(scores, profile="production").outcome) == ("minimum", "pass")
+    assert gate(scores, profile=Profile.read("production"), level="good").outcome == "pass"
+    assert gate(scores, profile="production", level="excellent").outcome == "fail"
 
 
 def test_too_few_questions_are_no_proof_either_way() -> None:
     for value in ((0.9, 0.9, 0.9), (0.1, 0.1, 0.1)):
         scores = stated({**GOOD, "recall@5": value}, n=9)
-        assert only(gate(scores, "production"), "recall@5").reason == "few_questions"
-        assert only(gate(scores, "production", min_questions=9), "recall@5").outcome in ("pass", "fail")
+        assert only(gate(scores, profile="production"), "recall@5").reason == "few_questions"
+        assert only(gate(scores, profile="production", min_questions=9), "recall@5").outcome in ("pass", "fail")
 
 
 def test_what_the_profile_asks_for_and_nobody_measured_is_told() -> None:
-    found = gate(stated({"mrr@10": FINE}), "production")
+    found = gate(stated({"mrr@10": FINE}), profile="production")
     assert [(check.name, check.reason) for check in found.checks] == [
         ("mrr@10", "reached"), ("recall@5", "not_measured"), ("precision@5", "not_measured"),
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_what_the_profile_asks_for_and_nobody_measured_is_told() -> None:
 
 
 def test_the_gravest_check_decides() -> None:
-    found = gate(stated({"mrr": (0.1, 0.1, 0.1), "recall@5": FINE}), "production")
+    found = gate(stated({"mrr": (0.1, 0.1, 0.1), "recall@5": FINE}), profile="production")
     assert {check.outcome for check in found.checks} == {"pass", "fail", "insufficient"}
     assert (found.outcome, found.exit_code) == ("fail", 1)
     assert EXIT_CODES == {"pass": 0, "fail": 1, "insufficient": 3}
@@ -87,15 +87,16 @@ def test_the_gravest_check_decides() -> None:
 def test_numbers_and_latencies_lower_being_better() -> None:
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
     known = {"latency_ms:p95": 400.0, "cost_usd_per_million_tokens": 0.05}
-    found = gate(scores, "reranker", numbers=known)
+    found = gate(scores, profile="reranker", numbers=known)
     assert (found.outcome, found.not_judged) == ("pass", ("ndcg@10", 0.15))
     assert (
-        only(gate(scores, "reranker", numbers={**known, "latency_ms:p95": 501.0}), "latency_ms:p95").reason == "missed"
+        only(gate(scores, profile="reranker", numbers={**known, "latency_ms:p95": 501.0}), "latency_ms:p95").reason
+        == "missed"
     )
-    assert only(gate(scores, "reranker"), "latency_ms:p95").reason == "not_measured"
+    assert only(gate(scores, profile="reranker"), "latency_ms:p95").reason == "not_measured"
 
     def by_times(times: Any) -> str:
-        return only(gate(scores, "reranker", latency_ms={"a": times}), "latency_ms:p95").reason
+        return only(gate(scores, profile="reranker", latency_ms={"a": times}), "latency_ms:p95").reason
 
     assert by_times(np.linspace(1, 499, 100)) == "reached"
     assert by_times(np.linspace(600, 900, 100)) == "missed"
@@ -155,7 +156,7 @@ def test_where_t_alone_thinks_there_are_enough_the_number_is_that_of_the_gate() 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_pass_says_what_it_cannot_exclude(language: str) -> None:
     scores = scores_of([BASE, BASE + 0.2 + AWAY], ["recall@5"], systems=["old", "new"])
-    gated = gate(scores, "production", baseline="old", margin=0.1, system="new", max_failed=0.5)
+    gated = gate(scores, profile="production", baseline="old", margin=0.1, system="new", max_failed=0.5)
     words = read_words(language)
     level, difference, failed = (
         only(gated, name, kind) for name, kind in (("recall@5", "level"), ("recall@5", "baseline"), ("failed", "share"))
@@ -179,7 +180,7 @@ def test_a_level_says_how_much_worse_the_mean_may_be(better: str, tmp_path: Path
         f'levels = ["ok"]\n[measures."recall@5"]\nbetter = "{better}"\nlevels.ok = 0.5\n'
     )
     values = np.full((1, 100), 0.9 if better == "higher" else 0.1)
-    (check,) = gate(scores_of(values, ["recall@5"]), str(path)).checks
+    (check,) = gate(scores_of(values, ["recall@5"]), profile=str(path)).checks
     assert check.outcome == "pass"
     assert check.unseen_share == pytest.approx(1 - 0.05**0.01)
     assert check.unseen_loss == pytest.approx(0.9 * check.unseen_share)
@@ -210,7 +211,7 @@ def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: py
 
 
 def test_the_frame_has_a_row_a_check() -> None:
-    outcome = gate(stated({**GOOD, "recall@5": (0.75, math.nan, math.nan)}), "production", max_failed=0.05)
+    outcome = gate(stated({**GOOD, "recall@5": (0.75, math.nan, math.nan)}), profile="production", max_failed=0.05)
     frame = outcome.frame
     assert frame["name"].to_list() == [check.name for check in outcome.checks]
     assert frame["outcome"].to_list() == [check.outcome for check in outcome.checks]
@@ -281,13 +282,13 @@ def test_one_question_allows_no_test() -> None:
 
 def test_a_profile_says_which_measures_are_compared() -> None:
     scores = scores_of(np.stack([[BASE, BASE, BASE]] * 2), ["hit_rate@5", "mrr(min_gain=2)", "map"])
-    found = gate(scores, "monitoring", baseline="a", margin=0.01)
+    found = gate(scores, profile="monitoring", baseline="a", margin=0.01)
     assert [(check.system, check.name, check.kind) for check in found.checks] == [
         ("b", "hit_rate@5", "baseline"), ("b", "mrr(min_gain=2)", "baseline"),
     ]  # fmt: skip
     assert (found.level, found.outcome) == (None, "insufficient")
     with pytest.raises(InputError, match=r"monitoring does not judge map; weigh .* -m hit_rate@5 -m mrr"):
-        gate(scores_of([BASE, BASE], ["map"]), "monitoring", baseline="a", margin=0.01)
+        gate(scores_of([BASE, BASE], ["map"]), profile="monitoring", baseline="a", margin=0.01)
 
 
 def test_a_baseline_of_other_scores_is_their_only_system_or_that_of_the_same_name() -> None:
@@ -318,18 +319,18 @@ def test_truths_that_differ_are_told() -> None:
 def test_a_reranker_is_held_against_none(factor: float, reason: str) -> None:
     new = factor * BASE + AWAY
     scores = scores_of([BASE, new], ["ndcg@10"], systems=["none", "reranked"])
-    found = gate(scores, "reranker", baseline="none")
+    found = gate(scores, profile="reranker", baseline="none")
     check, want = only(found, "ndcg@10", "relative"), relative_change(BASE, new)
     assert (check.reason, check.value, check.low, check.high) == (reason, want.change, want.low, want.high)
     assert (found.not_judged, found.margin) == (None, None)
     assert not [check for check in found.checks if check.kind == "baseline"]
-    assert gate(scores, "reranker", baseline="none", min_questions=41).checks[-1].reason == "few_questions"
+    assert gate(scores, profile="reranker", baseline="none", min_questions=41).checks[-1].reason == "few_questions"
 
 
 def test_a_baseline_near_zero_has_no_ratio() -> None:
     zero = np.zeros(40)
     scores = scores_of([zero, BASE], ["ndcg@10"], systems=["none", "reranked"])
-    assert only(gate(scores, "reranker", baseline="none"), "ndcg@10", "relative").reason == "no_ratio"
+    assert only(gate(scores, profile="reranker", baseline="none"), "ndcg@10", "relative").reason == "no_ratio"
 
 
 def report(n_pieces: int, n_lost: int) -> GoldMapping:
@@ -384,10 +385,10 @@ def test_a_measure_with_a_k_tells_of_labels_before_one_without() -> None:
 
 def test_every_system_but_the_baseline_is_judged_unless_one_is_named() -> None:
     scores = scores_of([BASE, BASE, BASE], ["recall@5"], systems=["x", "y", "z"])
-    assert gate(scores, "ratings").systems == ["x", "y", "z"]
-    assert gate(scores, "ratings", baseline="y", margin=0.1).systems == ["x", "z"]
-    assert gate(scores, "ratings", system="y").systems == ["y"]
-    order = [check.system for check in gate(scores, "ratings", baseline="y", margin=0.1, max_failed=0.1).checks]
+    assert gate(scores, profile="ratings").systems == ["x", "y", "z"]
+    assert gate(scores, profile="ratings", baseline="y", margin=0.1).systems == ["x", "z"]
+    assert gate(scores, profile="ratings", system="y").systems == ["y"]
+    order = [check.system for check in gate(scores, profile="ratings", baseline="y", margin=0.1, max_failed=0.1).checks]
     assert order == ["x"] * 3 + ["z"] * 3
 
 
@@ -440,7 +441,7 @@ def test_a_gate_never_passes_below_the_level_and_is_monotone_in_it(values: list[
     grave = {"pass": 0, "insufficient": 1, "fail": 2}
     outcomes = []
     for level in Profile.read("ratings").levels:
-        check = only(gate(scores, "ratings", level=level, min_questions=2), "precision@5")
+        check = only(gate(scores, profile="ratings", level=level, min_questions=2), "precision@5")
         assert check.outcome != "pass" or check.low >= check.limit - 1e-9
         assert check.outcome != "fail" or check.high < check.limit
         outcomes.append(grave[check.outcome])
@@ -467,7 +468,7 @@ def test_where_lower_is_better_more_is_the_loss(shift: float, reason: str, low_s
         'levels = ["ok"]\n[measures.rbp_residual]\nbetter = "lower"\nlevels.ok = 0.9\n'
     )
     scores = scores_of([BASE, BASE + shift + AWAY], ["rbp_residual"], systems=["old", "new"])
-    check = only(gate(scores, str(path), baseline="old", margin=0.01), "rbp_residual", "baseline")
+    check = only(gate(scores, profile=str(path), baseline="old", margin=0.01), "rbp_residual", "baseline")
     assert (check.reason, check.better) == (reason, "lower")
     assert check.value == pytest.approx(shift)
     assert check.low < check.value < check.high
@@ -476,7 +477,7 @@ def test_where_lower_is_better_more_is_the_loss(shift: float, reason: str, low_s
 
 def test_a_profile_without_a_gain_over_the_baseline_needs_a_margin() -> None:
     with pytest.raises(InputError, match="a baseline needs a margin"):
-        gate(scores_of([BASE, BASE], ["recall@5"]), "ratings", baseline="a")
+        gate(scores_of([BASE, BASE], ["recall@5"]), profile="ratings", baseline="a")
 
 
 TOKENS = [311.0, 1207.0, 96.0, 2048.0, 733.0] * 8
@@ -499,4 +500,4 @@ def test_a_constant_at_its_level_reaches_it(name: str, columns: dict[str, list[f
     for level, reason in ((limit, "reached"), (limit * 0.9999, "missed")):
         table = f'[measures."{name}"]\ngiven = true\nbetter = "lower"\nlevels = {{ slo = {level!r} }}\n'
         (tmp_path / "slo.toml").write_text(f'name = "slo"\nbelow = "slow"\nlevels = ["slo"]\n{table}')
-        assert only(gate(scores, str(tmp_path / "slo.toml")), name).reason == reason
+        assert only(gate(scores, profile=str(tmp_path / "slo.toml")), name).reason == reason

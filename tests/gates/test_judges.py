@@ -47,7 +47,7 @@ def check(gate: sy.Gate, name: str) -> Check:
 
 
 def test_a_judge_that_agrees_with_people_is_trusted() -> None:
-    gate = sy.gate(judge=by_labels())
+    gate = sy.gate(calibration=by_labels())
     assert [check.name for check in gate.checks] == ["kappa", "sensitivity", "specificity"]
     assert (gate.outcome, gate.exit_code) == ("pass", 0)
     assert check(gate, "kappa").low >= 0.4
@@ -55,7 +55,7 @@ def test_a_judge_that_agrees_with_people_is_trusted() -> None:
 
 
 def test_a_judge_that_always_says_yes_is_not() -> None:
-    gate = sy.gate(judge=that_says_yes())
+    gate = sy.gate(calibration=that_says_yes())
     assert (gate.outcome, gate.exit_code) == ("fail", 1)
     assert [check(gate, name).reason for name in ("kappa", "sensitivity", "specificity")] == [
         "missed", "reached", "missed",
@@ -63,11 +63,11 @@ def test_a_judge_that_always_says_yes_is_not() -> None:
 
 
 def test_too_few_labels_decide_nothing_and_say_how_many_would() -> None:
-    gate = sy.gate(judge=by_labels(20), min_sensitivity=0.9, min_specificity=0.9, min_kappa=0.8)
+    gate = sy.gate(calibration=by_labels(20), min_sensitivity=0.9, min_specificity=0.9, min_kappa=0.8)
     assert (gate.outcome, gate.exit_code) == ("insufficient", 3)
     assert {own.reason for own in gate.checks} <= {"spans", "reached"}
     assert any(own.needed is not None and own.needed > 20 for own in gate.checks)
-    nine = sy.gate(judge=by_labels(9))
+    nine = sy.gate(calibration=by_labels(9))
     assert {own.reason for own in nine.checks} == {"few_labels"}
     assert nine.exit_code == 3
 
@@ -84,7 +84,7 @@ def test_so_many_labels_decide_and_fewer_do_not(name: str, value: float, limit: 
 
     def gated(factor: float) -> Check:
         own = replace(by_labels(20), **{name: estimate(factor)})  # type: ignore[arg-type]
-        return check(sy.gate(judge=own, **{f"min_{name}": limit}), name)  # type: ignore[arg-type]
+        return check(sy.gate(calibration=own, **{f"min_{name}": limit}), name)  # type: ignore[arg-type]
 
     first = gated(1)
     assert first.reason == "spans"
@@ -95,13 +95,13 @@ def test_so_many_labels_decide_and_fewer_do_not(name: str, value: float, limit: 
 
 def test_a_value_at_the_level_is_never_decided() -> None:
     own = replace(by_labels(20), kappa=Estimate(0.4, 0.1, 0.7))
-    assert check(sy.gate(judge=own), "kappa").needed is None
+    assert check(sy.gate(calibration=own), "kappa").needed is None
 
 
 def test_labels_that_are_all_equal_are_not_enough() -> None:
     verdicts = scored(GOOD[:50])
     own = calibrate(verdicts, labelled(verdicts, [True] * 50))
-    gate = sy.gate(judge=own)
+    gate = sy.gate(calibration=own)
     assert check(gate, "kappa").reason == "undefined"
     assert check(gate, "specificity").reason == "undefined"
     assert gate.exit_code != 0
@@ -113,7 +113,7 @@ TOO_FEW = SelfTest("order", 10, 0, 0.0, 0.28, 0.1)
 
 def test_self_tests_count() -> None:
     for tests, outcome in (((PASSED,), "pass"), ((PASSED, FAILED), "fail"), ((PASSED, TOO_FEW), "insufficient")):
-        assert sy.gate(judge=by_labels().with_self_tests(tests)).outcome == outcome
+        assert sy.gate(calibration=by_labels().with_self_tests(tests)).outcome == outcome
 
 
 def human(difference: Estimate, n: int = 60) -> HumanAgreement:
@@ -128,8 +128,8 @@ def human(difference: Estimate, n: int = 60) -> HumanAgreement:
 )  # fmt: skip
 def test_people_are_the_ceiling(agreement: HumanAgreement | None, reason: str) -> None:
     own = replace(by_labels(), human=agreement)
-    assert "people" not in {check.name for check in sy.gate(judge=own).checks}
-    assert check(sy.gate(judge=own, max_below_people=0.1), "people").reason == reason
+    assert "people" not in {check.name for check in sy.gate(calibration=own).checks}
+    assert check(sy.gate(calibration=own, max_below_people=0.1), "people").reason == reason
 
 
 def test_two_raters_make_the_ceiling_from_labels() -> None:
@@ -140,7 +140,7 @@ def test_two_raters_make_the_ceiling_from_labels() -> None:
     )
     settled = labelled(verdicts, PEOPLE, "adjudication")
     own = calibrate(verdicts, Labels([*ann.decisions, *bob.decisions, *settled.decisions]))
-    below = check(sy.gate(judge=own, max_below_people=0.1), "people")
+    below = check(sy.gate(calibration=own, max_below_people=0.1), "people")
     assert below.outcome == "pass"
     assert below.value == pytest.approx(own.human.judge_kappa.value - own.human.kappa.value)  # type: ignore[union-attr]
 
@@ -148,16 +148,16 @@ def test_two_raters_make_the_ceiling_from_labels() -> None:
 def test_a_profile_has_levels_of_judges(tmp_path: Path) -> None:
     profile = tmp_path / "judges.toml"
     profile.write_text("[judge]\nkappa = 0.99\nbelow_people = 0.1\n")
-    gate = sy.gate(None, str(profile), judge=by_labels())
+    gate = sy.gate(None, profile=str(profile), calibration=by_labels())
     assert check(gate, "kappa").limit == 0.99
     assert check(gate, "sensitivity").limit == 0.7
     assert check(gate, "people").limit == 0.1
-    assert check(sy.gate(None, str(profile), judge=by_labels(), min_kappa=0.5), "kappa").limit == 0.5
+    assert check(sy.gate(None, profile=str(profile), calibration=by_labels(), min_kappa=0.5), "kappa").limit == 0.5
     with pytest.raises(InputError, match="has no levels of judges"):
-        sy.gate(None, "faq", judge=by_labels())
+        sy.gate(None, profile="faq", calibration=by_labels())
     profile.write_text("[judge]\nkapa = 0.99\n")
     with pytest.raises(InputError, match=r"kapa.*line 2|line 2.*kapa"):
-        sy.gate(None, str(profile), judge=by_labels())
+        sy.gate(None, profile=str(profile), calibration=by_labels())
 
 
 def test_what_cannot_be_gated_is_refused(tmp_path: Path) -> None:
@@ -166,16 +166,16 @@ def test_what_cannot_be_gated_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is nothing to gate"):
         sy.gate(judge="lexical")
     with pytest.raises(InputError, match="margin is of scores"):
-        sy.gate(judge=by_labels(), margin=0.1)
+        sy.gate(calibration=by_labels(), margin=0.1)
     with pytest.raises(InputError, match="level of kappa, and no judge"):
         sy.gate("scores.json", min_kappa=0.5)
     with pytest.raises(InputError, match=r"does not exist|no such file|not there"):
-        sy.gate(judge=tmp_path / "c.json")
+        sy.gate(calibration=tmp_path / "c.json")
     (tmp_path / "c.json").write_text("{}")
     with pytest.raises(InputError, match="is no calibration"):
-        sy.gate(judge=str(tmp_path / "c.json"))
+        sy.gate(calibration=str(tmp_path / "c.json"))
     with pytest.raises(InputError, match="min_kappa"):
-        sy.gate(judge=by_labels(), min_kappa=2)
+        sy.gate(calibration=by_labels(), min_kappa=2)
 
 
 QUESTIONS = [{"qid": f"q{n}", "query": f"When {n}?"} for n in range(30)]
@@ -197,16 +197,16 @@ def of_judged(verdicts: sy.Verdicts) -> Calibration:
 def test_scores_and_their_judge_are_gated_together(tmp_path: Path) -> None:
     own = of_judged(judged())
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=judged(calibration=own))
-    together = sy.gate(scores, judge=own, max_failed=0.1, min_kappa=0.1, min_sensitivity=0.5, min_specificity=0.4)
+    together = sy.gate(scores, calibration=own, max_failed=0.1, min_kappa=0.1, min_sensitivity=0.5, min_specificity=0.4)
     assert together.systems == ["run", "judge lexical"]
     assert together.outcome == "pass"
-    assert sy.gate(scores, judge=own, max_failed=0.1, min_kappa=1.0).outcome == "insufficient"
+    assert sy.gate(scores, calibration=own, max_failed=0.1, min_kappa=1.0).outcome == "insufficient"
     with pytest.raises(
         InputError, match=r"the scores: lexical judged with the threshold 0\.6, and its calibration is of"
     ):
-        sy.gate(sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"]), judge=own, max_failed=0.1)
+        sy.gate(sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"]), calibration=own, max_failed=0.1)
     with pytest.raises(InputError, match="is of the judge own, and the scores are by lexical"):
-        sy.gate(scores, judge=by_labels(), max_failed=0.1)
+        sy.gate(scores, calibration=by_labels(), max_failed=0.1)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_scores_and_their_judge_are_gated_together(tmp_path: Path) -> None:
 )
 def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enough: str) -> None:
     words = read_words(lang)
-    good = sy.gate(judge=by_labels().with_self_tests((PASSED,)))
+    good = sy.gate(calibration=by_labels().with_self_tests((PASSED,)))
     assert gate_text(good, words).splitlines()[-1].startswith({"en": "judge own", "zh": "裁判 own"}[lang])
     assert trusted in gate_text(good, words).splitlines()[-1]
     differences = [Estimate(-0.05, -0.2, 0.1), Estimate(-0.1, -0.2, 0.1), UNDEFINED, Estimate(-0.3, -0.5, -0.12),
@@ -223,18 +223,18 @@ def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enoug
     for agreement in agreements:
         own = replace(by_labels(20), human=agreement, left_out={"in_prompt": 1, "no_verdict": 2, "not_judged": 1,
                                                                 "not_drawn": 1})  # fmt: skip
-        gate = sy.gate(judge=own.with_self_tests((PASSED, TOO_FEW)), min_kappa=0.9, max_below_people=0.1)
+        gate = sy.gate(calibration=own.with_self_tests((PASSED, TOO_FEW)), min_kappa=0.9, max_below_people=0.1)
         for text in (gate_text(gate, words, width=100), gate_markdown(gate, words), junit(gate, words)):
             assert "gate." not in text
             assert "{" not in text
         assert not_enough in gate_text(gate, words) or agreement is not None
     kappas = (UNDEFINED, Estimate(0.4), Estimate(0.4, 0.1, 0.7), Estimate(0.39, 0.1, 0.7))
-    texts = [gate_markdown(sy.gate(judge=replace(by_labels(20), kappa=kappa)), words) for kappa in kappas]
+    texts = [gate_markdown(sy.gate(calibration=replace(by_labels(20), kappa=kappa)), words) for kappa in kappas]
     assert len(set(texts)) == 4
 
 
 def test_junit_has_a_case_a_check() -> None:
-    root = ET.fromstring(junit(sy.gate(judge=by_labels().with_self_tests((FAILED,))), read_words("en")))
+    root = ET.fromstring(junit(sy.gate(calibration=by_labels().with_self_tests((FAILED,))), read_words("en")))
     assert root.attrib["failures"] == "1"
     assert [case.attrib["name"] for case in root.iter("testcase")] == [
         "κ with people (supported or not) ≥ 0.4", "sensitivity ≥ 0.7", "specificity ≥ 0.7", "self-test injection ≤ 10%",
@@ -245,14 +245,14 @@ def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
     for name, own, code in (("good", by_labels(), 0), ("few", by_labels(12), 3),
                             ("yes", that_says_yes(), 1)):  # fmt: skip
         own.write(tmp_path / f"{name}.json")
-        done = steelyard("gate", "--judge", f"{name}.json", "--junit", "j.xml", "--summary", "s.md", cwd=tmp_path)
+        done = steelyard("gate", "--calibration", f"{name}.json", "--junit", "j.xml", "--summary", "s.md", cwd=tmp_path)
         assert done.returncode == code, done.stderr.decode()
-        text = gate_text(sy.gate(judge=str(tmp_path / f"{name}.json")), read_words("en"), width=80)
+        text = gate_text(sy.gate(calibration=str(tmp_path / f"{name}.json")), read_words("en"), width=80)
         assert done.stdout.decode() == text
         assert "κ with people" in (tmp_path / "s.md").read_text()
         assert "testcase" in (tmp_path / "j.xml").read_text()
     assert steelyard("gate", cwd=tmp_path).returncode == 2
-    over = steelyard("gate", "--judge", "good.json", "--junit", "good.json", cwd=tmp_path)
+    over = steelyard("gate", "--calibration", "good.json", "--junit", "good.json", cwd=tmp_path)
     assert "is an input" in over.stderr.decode()
 
 
@@ -262,7 +262,7 @@ def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_each_kappa_says_over_which_labels_it_is(lang: str, labels: str, note: str) -> None:
     people = HumanAgreement(40, Estimate(0.5, 0.4, 0.6), Estimate(0.45, 0.3, 0.6), Estimate(-0.05, -0.08, 0.02))
-    gate = sy.gate(judge=replace(by_labels(), human=people), max_below_people=0.1)
+    gate = sy.gate(calibration=replace(by_labels(), human=people), max_below_people=0.1)
     words = read_words(lang)
     for text in (gate_text(gate, words, width=120), gate_markdown(gate, words), junit(gate, words)):
         lines = [line for line in text.splitlines() if "κ" in line]

@@ -54,26 +54,26 @@ def _scores(labels: Any, verdicts: Any) -> sy.Scores:
 
 def test_a_level_is_reached_by_the_corrected_limit() -> None:
     """By the judge b is above .8; by people about half of it is supported."""
-    (plain,) = sy.gate(scores({}), profile(), system="b").checks
+    (plain,) = sy.gate(scores({}), profile=profile(), system="b").checks
     assert (plain.reason, plain.n_labels) == ("reached", 0)
-    (check,) = sy.gate(scores(), profile(), system="b").checks
+    (check,) = sy.gate(scores(), profile=profile(), system="b").checks
     mean = scores().corrections["b"]["faithfulness"].mean.corrected
     assert (check.value, check.low, check.high, check.n_labels) == (mean.mean, mean.low, mean.high, 80)
     assert check.reason in ("missed", "spans")
 
 
 def test_a_gate_says_by_how_many_labels() -> None:
-    gate = sy.gate(scores(), profile(), system="b")
+    gate = sy.gate(scores(), profile=profile(), system="b")
     english, chinese = read_words("en"), read_words("zh")
     for text in (gate_text(gate, english), gate_markdown(gate, english), junit(gate, english)):
         assert "corrected by 80 labels of people" in text
     assert "已用 80 条人工标注校正" in gate_text(gate, chinese)
-    passed = sy.gate(scores(), profile(PROFILE.replace("0.7", "0.2")), system="b")
+    passed = sy.gate(scores(), profile=profile(PROFILE.replace("0.7", "0.2")), system="b")
     assert passed.outcome == "pass"
     assert "faithfulness: corrected by 80 labels of people." in gate_text(passed, english)
     assert gate.frame["n_labels"].to_list() == [80]
     assert gate_json(gate)["checks"][0]["n_labels"] == 80
-    plain = sy.gate(scores({}), profile(), system="b")
+    plain = sy.gate(scores({}), profile=profile(), system="b")
     assert "n_labels" not in plain.frame.columns
     assert "corrected" not in gate_text(plain, english)
 
@@ -115,7 +115,7 @@ def test_a_relative_gain_is_corrected_too() -> None:
     relative = '[relative]\nmeasure = "faithfulness"\nleast = 0.05\n'
     own = profile(PROFILE + relative)
     plain, corrected = (
-        next(check for check in sy.gate(s, own, system="b", baseline="a").checks if check.kind == "relative")
+        next(check for check in sy.gate(s, profile=own, system="b", baseline="a").checks if check.kind == "relative")
         for s in (scores({}), scores())
     )
     assert (plain.reason, corrected.reason) == ("reached", "spans")
@@ -131,7 +131,7 @@ def test_whoever_judged_labels_decide() -> None:
 
 
 def test_a_report_holds_corrected_values() -> None:
-    report = sy.Report.of(weighing(labels_of()), ["faithfulness"], profile=profile())
+    report = sy.Report.of(weighing(labels_of()), measures=["faithfulness"], profile=profile())
     content = json.loads(report.text("json"))
     assert content["comparison"]["labels"]["corrected"][0]["n_labels"] == 80
     for lang, said in (("en", "corrected by labels of people"), ("zh", "人工标注校正")):
@@ -170,10 +170,10 @@ def test_labels_of_a_run_folder_count_unless_told_otherwise(tmp_path: Path) -> N
     corrected = steelyard(*words, "--labels", elsewhere, columns=120)
     assert corrected.returncode == 1
     assert b"corrected by 24 labels of people" in corrected.stdout
-    plain = sy.gate(folder, profile(), truth=truth, labels=False, baseline=folder, margin=0.5)
+    plain = sy.gate(folder, profile=profile(), truth=truth, labels=False, baseline=folder, margin=0.5)
     assert [(check.value, check.n_labels) for check in plain.checks] == [(1.0, 0), (0.0, 0)]
-    with pytest.raises(sy.InputError, match="labels are of a run folder, and these are scores"):
-        sy.gate(scores(), profile(), labels=elsewhere)
+    with pytest.raises(sy.InputError, match="these are scores, and labels is an option of weighing"):
+        sy.gate(scores(), profile=profile(), labels=elsewhere)
 
 
 def lacking(name: str) -> dict[str, Review]:
@@ -191,7 +191,7 @@ def test_items_without_a_label_are_at_either_end_for_gates_and_comparisons() -> 
     mean = own.corrections["b"]["faithfulness"].mean
     assert mean.ends is not None
     assert mean.corrected.low > 0.55 > mean.ends.lowest.low
-    gate = sy.gate(own, held, system="b")
+    gate = sy.gate(own, profile=held, system="b")
     (check,) = gate.checks
     assert (check.reason, check.low, check.high) == ("spans", *mean.interval)
     assert check.n_undecided == mean.ends.n
@@ -203,7 +203,9 @@ def test_items_without_a_label_are_at_either_end_for_gates_and_comparisons() -> 
 
 
 def test_a_difference_allows_for_items_without_a_label() -> None:
-    full, open_ = (sy.compare(weighing(labels), "faithfulness", margin=0.05) for labels in (labels_of(), lacking("b")))
+    full, open_ = (
+        sy.compare(weighing(labels), measures="faithfulness", margin=0.05) for labels in (labels_of(), lacking("b"))
+    )
     rows = [next(row for row in own.rows["faithfulness"] if row.system == "b") for own in (full, open_)]
     assert rows[1].difference > rows[1].low + 0.2
     assert (rows[1].verdict, rows[1].p) == ("no difference shown", pytest.approx(1))

@@ -87,7 +87,7 @@ def test_the_sustained_rate_is_held_against_a_profile(
     tmp_path: Path, found: dict[str, Any], least: float, outcome: str
 ) -> None:
     (tmp_path / "mine.toml").write_text(PROFILE.format(least))
-    verdict = gate(folder(tmp_path, [level("10/s", None)], found), str(tmp_path / "mine.toml"))
+    verdict = gate(folder(tmp_path, [level("10/s", None)], found), profile=str(tmp_path / "mine.toml"))
     assert outcomes(verdict) == {"sustained_rate": outcome}
     assert f"≥ {least} (slo)" in gate_text(verdict, read_words("en"))
 
@@ -103,9 +103,9 @@ def test_where_the_rate_is_searched_one_has_to_hold(tmp_path: Path, found: dict[
 
 def test_a_profile_asks_a_load_test_for_times_and_rates_alone(tmp_path: Path) -> None:
     path = folder(tmp_path, [level("10/s", None)], rate(10.0, None, None))
-    assert {check.name for check in gate(path, "reranker").checks} == {"latency_ms:p95"}
+    assert {check.name for check in gate(path, profile="reranker").checks} == {"latency_ms:p95"}
     with pytest.raises(InputError, match=r"is a load test.*profile production asks for none; leave the profile out"):
-        gate(path, "production")
+        gate(path, profile="production")
 
 
 def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:

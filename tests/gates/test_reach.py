@@ -88,7 +88,7 @@ def test_ratings_as_columns() -> None:
 
 def production(n_relevant: int, n_found: int, **options: Any) -> Gate:
     scores = answered(n_relevant, n_found).filter(measures=["precision@5", "recall@5"])
-    return gate(scores, "production", numbers=None, **options)
+    return gate(scores, profile="production", numbers=None, **options)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_lower_levels_of_a_measure_are_always_in_reach(tmp_path: Path) -> None:
 def fast(latencies: list[float]) -> Any:
     numbers = {"cost_usd_per_million_tokens": 0.01}
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    return gate(scores, "reranker", numbers=numbers, latency_ms={"a": latencies}), rate(
+    return gate(scores, profile="reranker", numbers=numbers, latency_ms={"a": latencies}), rate(
         scores, "reranker", latency_ms={"a": latencies}
     )
 
@@ -201,7 +201,7 @@ BEYOND = [
 def test_a_level_above_the_best_order_of_the_candidates_is_out_of_reach_of_a_reranker(
     words: Words, line: str, reason: str
 ) -> None:
-    verdict = gate(reranked(6), "reranker", system="mine@10", baseline="none")
+    verdict = gate(reranked(6), profile="reranker", system="mine@10", baseline="none")
     check = verdict.checks[0]
     assert (check.name, check.reason, check.outcome) == ("ndcg@10", "beyond_candidates", "insufficient")
     assert (check.reachable, verdict.outcome, verdict.exit_code) == (pytest.approx(0.7), "insufficient", 3)
@@ -230,8 +230,8 @@ def test_of_a_reranker_a_rating_holds_only_what_its_candidates_reach_and_of_the_
     (1, "mine@10", "spans"), (0, "mine@10", "reached"),
 ])  # fmt: skip
 def test_what_is_in_reach_of_the_candidates_is_judged(before: int, system: str, reason: str) -> None:
-    checks = gate(reranked(before), "reranker", system=system).checks
+    checks = gate(reranked(before), profile="reranker", system=system).checks
     assert next(check.reason for check in checks if check.name == "ndcg@10") == reason
     fails = replace(reranked(0), values=0.3 * reranked(0).values)
-    checks = gate(fails, "reranker", system="mine@10").checks
+    checks = gate(fails, profile="reranker", system="mine@10").checks
     assert next(check.reason for check in checks if check.name == "ndcg@10") == "missed"

@@ -19,7 +19,7 @@ def scores(gain: int, name: str = "mine") -> sy.Scores:
 
 @pytest.mark.parametrize("profile", ["ratings", "document-qa", "reranker"])
 def test_levels_are_neither_passed_nor_failed(profile: str) -> None:
-    result = gate(scores(0), profile)
+    result = gate(scores(0), profile=profile)
     levels = {check.name: check for check in result.checks if check.name in MEASURES}
     assert {(check.reason, check.outcome, check.n) for check in levels.values()} == {("no_gold", "insufficient", 0)}
     assert (result.outcome, result.exit_code) == ("insufficient", 3)
@@ -31,17 +31,17 @@ def test_a_baseline_is_not_lost_against(gain: int, of_baseline: int) -> None:
     result = gate(scores(gain), baseline=scores(of_baseline), margin=0.02)
     assert [(check.kind, check.reason) for check in result.checks] == [("baseline", "no_gold")] * 3
     assert result.exit_code == 3
-    relative = gate(scores(gain), "reranker", baseline=scores(of_baseline), margin=0.02)
+    relative = gate(scores(gain), profile="reranker", baseline=scores(of_baseline), margin=0.02)
     assert [check.reason for check in relative.checks if check.kind == "relative"] == ["no_gold"]
 
 
 def test_what_was_measured_is_judged_beside() -> None:
     truth = {q: {"b": 1} for q in RUN}
     mixed = sy.evaluate(truth, RUN, ["recall(min_gain=2)@5", "ndcg@5"])
-    reasons = {check.name: check.reason for check in gate(mixed, "document-qa").checks}
+    reasons = {check.name: check.reason for check in gate(mixed, profile="document-qa").checks}
     assert reasons["recall(min_gain=2)@5"] == "no_gold"
     assert reasons["ndcg@5"] == "missed"
-    assert gate(mixed, "document-qa").exit_code == 1
+    assert gate(mixed, profile="document-qa").exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_was_measured_is_judged_beside() -> None:
 )  # fmt: skip
 def test_every_format_says_why(lang: str, level: str, baseline: str) -> None:
     words = read_words(lang)
-    result = gate(scores(0), "document-qa", baseline=scores(0), margin=0.02)
+    result = gate(scores(0), profile="document-qa", baseline=scores(0), margin=0.02)
     for text in (gate_text(result, words, width=999), gate_markdown(result, words), junit(result, words)):
         assert level in text
         assert baseline in text

@@ -56,7 +56,7 @@ def texts_weighing(**options: Any) -> Weighing:
 
 def texts_report(**options: Any) -> Report:
     """The report of `texts_weighing`."""
-    return Report.of(texts_weighing(), MEASURES, **options)
+    return Report.of(texts_weighing(), measures=MEASURES, **options)
 
 
 def judged_record(
@@ -125,7 +125,7 @@ def judged_weighing() -> Weighing:
 
 def judged_report(**options: Any) -> Report:
     """The report of `texts_weighing` with `judged_verdicts`."""
-    return Report.of(judged_weighing(), MEASURES, **options)
+    return Report.of(judged_weighing(), measures=MEASURES, **options)
 
 
 def ids_weighing(n_systems: int = 2) -> Weighing:
@@ -142,7 +142,7 @@ def ids_weighing(n_systems: int = 2) -> Weighing:
 
 def ids_report(n_systems: int = 2, **options: Any) -> Report:
     """The report of `ids_weighing`."""
-    return Report.of(ids_weighing(n_systems), ("ndcg@3", "dcg@3", "recall@3"), **options)
+    return Report.of(ids_weighing(n_systems), measures=("ndcg@3", "dcg@3", "recall@3"), **options)
 
 
 EVIL = "\n</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{7*7}}&amp;\u2028\u202e\x00\x1b[31m"
@@ -174,7 +174,7 @@ def hostile_report() -> Report:
         lines[2] = {"qid": questions[2]["qid"], "error": evil("why"), "retrieved": []}
         runs[evil(name)] = lines
     verdicts = {evil("a"): Verdicts(_evil_records(), {"judge": {"name": evil("judge"), evil("key"): evil("value")}})}
-    return Report.of(weigh(questions, runs, verdicts=verdicts), ("ndcg@2", "recall@2"))
+    return Report.of(weigh(questions, runs, verdicts=verdicts), measures=("ndcg@2", "recall@2"))
 
 
 def _evil_records() -> Iterator[JudgedAnswer]:
@@ -206,4 +206,4 @@ def long_report() -> Report:
         ]
         for s in range(2)
     }
-    return Report.of(weigh(questions, runs), ("ndcg@3", "evidence_recall(min_gain=2)@3"))
+    return Report.of(weigh(questions, runs), measures=("ndcg@3", "evidence_recall(min_gain=2)@3"))

@@ -88,7 +88,7 @@ def test_better_and_worse_differ_in_colour_and_shape() -> None:
     for i, q in enumerate(truth):
         runs["good"][q] = ["a", "x"] if i % 5 else ["x", "a"]
         runs["bad"][q] = ["x", "y", "a"] if i % 5 else ["x", "a"]
-    spec = draw_charts(Report.of(weigh(truth, runs), "mrr", baseline="middle"), words=read_words("en"))[
+    spec = draw_charts(Report.of(weigh(truth, runs), measures="mrr", baseline="middle"), words=read_words("en"))[
         "differences"
     ].to_dict()
     assert {row["system"]: row["kind"] for row in rows(spec, 2)} == {"good": "better", "bad": "worse"}

@@ -19,7 +19,7 @@ pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
 
 @cache
 def report(labelled: bool = True) -> sy.Report:
-    return sy.Report.of(weighing(labels_of() if labelled else {}), ["faithfulness"])
+    return sy.Report.of(weighing(labels_of() if labelled else {}), measures=["faithfulness"])
 
 
 def test_the_leaderboard_shows_judge_people_and_both() -> None:
@@ -74,7 +74,7 @@ def test_page_and_markdown_hold_it_in_both_languages(lang: str, title: str, fact
     ],
 )
 def test_where_people_decided_about_one_system_alone_both_means_are_named(lang: str, texts: list[str]) -> None:
-    one_sided = sy.Report.of(weighing(labels_of(names="a")), ["faithfulness"])
+    one_sided = sy.Report.of(weighing(labels_of(names="a")), measures=["faithfulness"])
     assert verdict(one_sided, read_words(lang)) == texts
     rows = leaderboard_table(one_sided, read_words("en")).rows
     assert [(row[0].text, row[2].text, row[2].small) for row in rows] == [
@@ -101,7 +101,7 @@ def test_where_people_decided_about_both_theirs_come_first(lang: str, numbers: s
 
 
 def test_of_one_system_the_corrected_mean_is_the_headline() -> None:
-    alone = sy.Report.of(weighing(labels_of(names="a"), {"a": strict()}), ["faithfulness", "answer_f1"])
+    alone = sy.Report.of(weighing(labels_of(names="a"), {"a": strict()}), measures=["faithfulness", "answer_f1"])
     for lang, text in (("en", "; the judge alone says 0.5733."), ("zh", "；仅按裁判为 0.5733。")):
         [said] = verdict(alone, read_words(lang))
         assert "0.5473" in said
@@ -112,8 +112,8 @@ def test_of_one_system_the_corrected_mean_is_the_headline() -> None:
 
 def test_of_three_systems_the_one_with_labels_keeps_its_place_by_the_judge() -> None:
     verdicts = {"a": strict(), "b": lenient(), "c": lenient(3)}
-    three = sy.Report.of(weighing(labels_of(names="b"), verdicts), ["faithfulness"])
-    judged = sy.Report.of(weighing({}, verdicts), ["faithfulness"])
+    three = sy.Report.of(weighing(labels_of(names="b"), verdicts), measures=["faithfulness"])
+    judged = sy.Report.of(weighing({}, verdicts), measures=["faithfulness"])
     assert three.by_mean() == judged.by_mean()
     texts = verdict(three, read_words("en"))
     assert "a and c have no labels of people, so the judge alone compares the systems." in texts
@@ -121,7 +121,7 @@ def test_of_three_systems_the_one_with_labels_keeps_its_place_by_the_judge() -> 
 
 
 def test_commands_in_notes_are_set_as_code() -> None:
-    page = sy.Report.of(weighing(labels_of()), ["faithfulness", "answer_recall"]).text("html", lang="en")
+    page = sy.Report.of(weighing(labels_of()), measures=["faithfulness", "answer_recall"]).text("html", lang="en")
     assert "<code>steelyard review sample --table said</code>" in page
     assert "`" not in page.split("<script")[0]
 
@@ -141,7 +141,7 @@ def test_a_table_for_a_paper_has_corrected_means() -> None:
         ("en", "By the judge alone, although labels of people correct means of some systems: faithfulness."),
         ("zh", "有些系统的均值可用人工标注校正，但这里仅按裁判：faithfulness。"),
     ):
-        one_sided = sy.Report.of(weighing(labels_of(names="a")), ["faithfulness"])
+        one_sided = sy.Report.of(weighing(labels_of(names="a")), measures=["faithfulness"])
         assert note in report_latex(one_sided, read_words(lang))
         assert note not in report_latex(report(), read_words(lang))
     assert "corrected" not in report_latex(report(labelled=False), read_words("en"))

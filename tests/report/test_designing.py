@@ -27,7 +27,7 @@ def every_design() -> list[sy.Design]:
         sy.plan(of(drawn(1)), difference=0.05),
         sy.plan(of(drawn(4)), difference=0.2),
         sy.plan(of(holes), difference=0.05),
-        sy.plan(sy.weigh(truth, runs), "mrr", difference=0.5),
+        sy.plan(sy.weigh(truth, runs), measures="mrr", difference=0.5),
         sy.plan(of([[0.0, 1.0], [1.0, 0.0]]), difference=0.5),
         sy.plan(difference=0.05, sd=0.25),
         sy.plan(difference=1e-6, sd=0.25, n_systems=3),

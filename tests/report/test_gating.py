@@ -98,7 +98,7 @@ def test_no_english_is_left_in_chinese() -> None:
     for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
         plain = re.sub(
             r"`(?:evaluate|steelyard) [^`]*`|"
-            r"[a-z]+@\d+|latency_ms:p95|mrr|r_precision|recall_cap|ndcg|--value|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
+            r"[a-z]+@\d+|latency_ms:p95|mrr|r_precision|recall_cap|ndcg|--number|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
             r"|b>",
             "",
             text.replace("\\_", "_"),
@@ -108,7 +108,7 @@ def test_no_english_is_left_in_chinese() -> None:
 
 
 def test_the_terminal_says_outcomes_in_words_and_why() -> None:
-    text = gate_text(gate(stated(PARTLY), "production"), EN, width=80)
+    text = gate_text(gate(stated(PARTLY), profile="production"), EN, width=80)
     assert "profile production (RAG in production), level minimum" in text
     assert re.search(r"recall@5 +FAIL +0\.6000 +0\.500–0\.650 +≥ 0\.7 \(minimum\)", text)
     assert re.search(r"precision@5 +pass ", text)
@@ -119,14 +119,14 @@ def test_the_terminal_says_outcomes_in_words_and_why() -> None:
 
 
 def test_chinese_reads_as_chinese() -> None:
-    text = gate_text(gate(stated(PARTLY), "production"), ZH)
+    text = gate_text(gate(stated(PARTLY), profile="production"), ZH)
     assert "按评级标准 production（生产环境 RAG），等级“最低要求”" in text
     assert "recall@5：整个置信区间都不满足 0.7 的要求。" in text
     assert text.endswith("a：未通过（通过 1 项、未通过 1 项、数据不足 1 项）\n")
 
 
 def test_the_markdown_is_a_table_with_reasons_readable_without_colour() -> None:
-    text = gate_markdown(gate(stated(PARTLY), "production"), EN)
+    text = gate_markdown(gate(stated(PARTLY), profile="production"), EN)
     assert text.startswith("## Steelyard gate: FAIL\n")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
     assert rows[0] == ["check", "outcome", "value", "interval", "wanted", "reason"]
@@ -136,7 +136,7 @@ def test_the_markdown_is_a_table_with_reasons_readable_without_colour() -> None:
 
 def test_names_cannot_break_out_of_the_markdown() -> None:
     scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"], systems=["a|b\n<script>*x*`"])
-    text = gate_markdown(gate(scores, "ratings"), EN)
+    text = gate_markdown(gate(scores, profile="ratings"), EN)
     assert "<script>" not in text
     assert "\\<script\\>\\*x\\*\\`" in text
 
@@ -145,7 +145,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
     base = np.linspace(0.4, 0.6, 40)
     scores = scores_of([base, base * 1.3 + np.tile([0.01, -0.01], 20)], ["ndcg@10"], systems=["none", "new"])
     known = {"latency_ms:p95": 320.5, "cost_usd_per_million_tokens": 0.1}
-    found = gate(scores, "reranker", baseline="none", margin=0.02, numbers=known, max_failed=0.05)
+    found = gate(scores, profile="reranker", baseline="none", margin=0.02, numbers=known, max_failed=0.05)
     rows = {row[0]: row[1:] for row in gate_sheets(found, EN)[0].rows}
     assert rows["latency_ms:p95"] == ["pass", "320.5", "–", "≤ 500 (target)"]
     assert rows["cost_usd_per_million_tokens"][:2] == ["FAIL", "0.1"]
@@ -176,12 +176,12 @@ def test_what_has_no_partner_and_what_is_not_judged_is_told() -> None:
     assert "mrr, map: compared on 15 questions; 15 of new and 5 of the baseline have no partner" in text
     assert "truths that differ" in text
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    assert "worth having when ndcg@10 is at least 15% better" in gate_text(gate(scores, "reranker"), EN)
+    assert "worth having when ndcg@10 is at least 15% better" in gate_text(gate(scores, profile="reranker"), EN)
 
 
 def test_a_table_for_each_system_and_a_line_for_each() -> None:
     scores = scores_of([[[0.9] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y"])
-    found = gate(scores, "ratings")
+    found = gate(scores, profile="ratings")
     assert [sheet.header[0] for sheet in gate_sheets(found, EN)] == ["x", "y"]
     assert gate_text(found, EN).splitlines()[-2:] == ["x: pass (1 check passed)", "y: FAIL (1 failed)"]
     assert set(EXIT_CODES) == {"pass", "fail", "insufficient"}

@@ -318,7 +318,7 @@ def test_equal_systems_share_a_rank_and_low_measures_begin_low() -> None:
     truth = {f"q{i}": {"a": 1, "b": 1} for i in range(4)}
     runs = {name: dict.fromkeys(truth, ranked) for name, ranked in
             (("far", ["x", "y", "a"]), ("one", ["a", "x"]), ("same", ["b", "x"]))}  # fmt: skip
-    table = leaderboard_table(Report.of(weigh(truth, runs), ["unjudged@3", "mrr"]), read_words("en"))
+    table = leaderboard_table(Report.of(weigh(truth, runs), measures=["unjudged@3", "mrr"]), read_words("en"))
     assert [(row[0].text, row[1].text) for row in table.rows] == [("one", "1"), ("same", "1"), ("far", "3")]
     assert [cell.value for cell in table.header[2:4]] == [1, -1]
 
@@ -331,7 +331,7 @@ def test_latency_is_shown_where_it_is_reported() -> None:
     ]
     runs = {"slow": [*lines, {"qid": "q0", "error": "timeout", "retrieved": []}],
             "silent": [{"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}]} for i in range(3)]}  # fmt: skip
-    report = Report.of(weigh(questions, runs), "recall@1")
+    report = Report.of(weigh(questions, runs), measures="recall@1")
     assert report.latency_ms == {"slow": (20.0, math.inf)}
     table = leaderboard_table(report, read_words("en"))
     of = {row[0].text: [cell.text for cell in row[-2:]] for row in table.rows}
@@ -356,12 +356,14 @@ def test_a_page_says_why_a_pass_leaves_open_what_none_has_shown(lang: str, why: 
     for mean, is_pass in ((0.9, True), (0.6, False)):
         scores = stated({"mrr": (mean, mean - 0.02, mean + 0.02)})
         contents = SimpleNamespace(scores=scores, by_mean=lambda: [0])
-        notes = gate_table(gate(scores, "faq"), cast(Contents, contents), words).notes
+        notes = gate_table(gate(scores, profile="faq"), cast(Contents, contents), words).notes
         assert any(why in note for note in notes) == is_pass
 
 
 def test_a_named_profile_brings_its_gate() -> None:
-    report = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05)
+    report = Report.of(
+        ids_weighing(3), measures=("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05
+    )
     assert report.gate is not None
     assert set(report.gate.baselines.values()) == {"system-0"}
     page = render(report, words=read_words("en"))
@@ -369,10 +371,10 @@ def test_a_named_profile_brings_its_gate() -> None:
     assert "recall@5 ≥ 0.8 (target)" in page
     assert "May it ship?" in report.text("markdown", lang="en")
     assert json.loads(report.text("json"))["gate"]["checks"][0]["kind"] == "level"
-    without = Report.of(ids_weighing(3), ("ndcg@5", "recall@5"))
+    without = Report.of(ids_weighing(3), measures=("ndcg@5", "recall@5"))
     assert without.gate is None
     assert "Steelyard gate" not in render(without, words=read_words("en"))
-    assert Report.of(ids_weighing(1), "mrr", profile="document-qa").gate is None
+    assert Report.of(ids_weighing(1), measures="mrr", profile="document-qa").gate is None
 
 
 def test_a_report_has_a_title_and_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,8 +406,8 @@ def test_one_system_has_no_comparison() -> None:
 
 
 def test_questions_without_a_value_stay_without() -> None:
-    report = Report.of(weigh({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q1": ["b"]}}), "mrr",
-                       missing="skip")  # fmt: skip
+    truth, runs = {"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"]}, "y": {"q1": ["b"]}}
+    report = Report.of(truth, runs, "mrr", missing="skip")
     data = Page(render(report, words=read_words("en"))).data("data")
     steps = np.frombuffer(base64.b64decode(data["values"][0]["data"]), "<u2")
     assert steps.tolist() == [10_000, NOTHING, 0, NOTHING]
@@ -450,7 +452,7 @@ def test_documents_are_shown_for_runs_by_ids() -> None:
     runs = {"a": {"q1": ["d1", "d3"], "q2": ["d2"]}, "b": {"q1": ["d4"], "q2": ["d1"]}}
     texts = {"d1": evil("first"), "d2": "long " * 1000, "d3": "", "d9": " gold\n\n that none has "}
     weighing = weigh(truth, runs, corpus=[Document(doc_id, text) for doc_id, text in texts.items()])
-    report = Report.of(weighing, "recall@1")
+    report = Report.of(weighing, measures="recall@1")
     data = payload(report, EN)
     assert data["chunk_ids"] == ["d1", "d3", "d2", "d4"]
     assert data["chunk_texts"] == [visible(evil("first")), "", f"{'long ' * 800}"[:3999] + "…", ""]
@@ -458,14 +460,14 @@ def test_documents_are_shown_for_runs_by_ids() -> None:
     assert [piece[5] for piece in data["gold"][0]] == ["gold that none has", visible(" ".join(evil("first").split()))]
     small = replace(report, details=Details.of(weighing, Limits(chunk_bytes=4_001)))
     assert payload(small, EN)["chunk_texts_left_out"] == 1
-    assert payload(Report.of(weigh(truth, runs), "recall@1"), EN)["chunk_texts"] is None
+    assert payload(Report.of(weigh(truth, runs), measures="recall@1"), EN)["chunk_texts"] is None
 
 
 def test_two_texts_of_one_id_stay_apart() -> None:
     runs = {
         name: [{"qid": "q", "retrieved": [{"id": "c", "text": text}]}] for name, text in (("a", "gold"), ("b", "tin"))
     }
-    report = Report.of(weigh([{"qid": "q", "query": "?", "evidence": [{"text": "gold"}]}], runs), "recall@1")
+    report = Report.of(weigh([{"qid": "q", "query": "?", "evidence": [{"text": "gold"}]}], runs), measures="recall@1")
     data = payload(report, EN)
     assert (data["chunk_ids"], data["chunk_texts"]) == (["c", "c"], ["gold", "tin"])
     assert data["marks"] == {0: {0: [0, 4]}}
@@ -478,13 +480,16 @@ def test_gold_documents_and_spans_are_shown_by_whichever_name(tmp_path: Path) ->
     item = {"id": "c", "doc": "documents/travel.md", "start": 0, "end": 6, "text": "Hotels"}
     corpus = [Document("travel", text, source="documents/travel.md")]
     lists = {"a": [{"qid": "q", "retrieved": [item]}]}
-    data = payload(Report.of(weigh(asked, lists, corpus=corpus), "mrr"), EN)
+    data = payload(Report.of(weigh(asked, lists, corpus=corpus), measures="mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
     passage = Passage("c", "documents/travel.md", 0, 6, "Hotels")
     folder = write_run_folder(
         tmp_path / "run", config={}, manifest={"name": "a", "finished": "now"}, documents=corpus,
         responses=[("q", Response("?", (passage,)))],
     )  # fmt: skip
-    data = payload(Report.of(weigh(asked, str(folder.path)), "mrr"), EN)
+    data = payload(Report.of(weigh(asked, str(folder.path)), measures="mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
-    assert [piece[5] for piece in payload(Report.of(weigh(asked, lists), "mrr"), EN)["gold"][0]] == [None, None]
+    assert [piece[5] for piece in payload(Report.of(weigh(asked, lists), measures="mrr"), EN)["gold"][0]] == [
+        None,
+        None,
+    ]

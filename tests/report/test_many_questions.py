@@ -42,9 +42,9 @@ def reports() -> tuple[Report, Report]:
     """Of all questions, and of a sample."""
     few = dataclasses.replace(limits.Limits(), questions=MOST)
     with pytest.MonkeyPatch.context() as patched:
-        whole = Report.of(weighing(), ["ndcg@10", "map"], date="2026-01-01")
+        whole = Report.of(weighing(), measures=["ndcg@10", "map"], date="2026-01-01")
         patched.setattr(details, "Limits", lambda: few)
-        return whole, Report.of(weighing(), ["ndcg@10", "map"], date="2026-01-01")
+        return whole, Report.of(weighing(), measures=["ndcg@10", "map"], date="2026-01-01")
 
 
 def data_of(page: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_without_verdicts_nothing_is_said() -> None:
 def test_without_gold_nothing_is_said_of_retrieval(evidence: list[str]) -> None:
     gold = [{"qid": "q1", "query": "When?", "answer": "At nine."} | ({"gold_evidence": evidence} if evidence else {})]
     lines = [{"qid": "q1", "retrieved": [{"id": "c", "text": "It opens at nine."}], "answer": "It opens at nine."}]
-    report = sy.Report.of(sy.weigh(gold, lines), "faithfulness")
+    report = sy.Report.of(sy.weigh(gold, lines), measures="faithfulness")
     names = [section.name for section in diagnosis_sections(report.diagnosis, EN)]
     assert names == (["funnel", "outcomes", "ceilings", "advice"] if evidence else ["outcomes", "advice"])
     assert bool({"funnel", "ceilings", "curves"} & draw_charts(report, words=EN).keys()) == bool(evidence)

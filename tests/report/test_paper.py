@@ -43,7 +43,10 @@ def _graded(queries: list[str]) -> Report:
     runs = {"good": dict.fromkeys(queries, good), "middle": dict.fromkeys(queries, middle),
             "bad": dict.fromkeys(queries, bad)}  # fmt: skip
     return Report.of(
-        weigh({q: {"a": 1} for q in queries}, runs), ("mrr", "recall@2"), baseline="middle", test="randomization"
+        weigh({q: {"a": 1} for q in queries}, runs),
+        measures=("mrr", "recall@2"),
+        baseline="middle",
+        test="randomization",
     )
 
 
@@ -64,7 +67,7 @@ def test_marks_take_no_room_and_labels_hold_plain_letters() -> None:
 
 
 def test_text_has_one_table_of_ratings_for_several_systems() -> None:
-    report = Report.of(ids_weighing(4), ("ndcg@5", "recall@5"))
+    report = Report.of(ids_weighing(4), measures=("ndcg@5", "recall@5"))
     markdown = report.text("markdown", lang="en")
     ratings = markdown[markdown.index("## Is it good enough?") :]
     assert ratings[: ratings.index("\n## ", 3)].count("| --- |") == 1

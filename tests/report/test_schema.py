@@ -43,18 +43,18 @@ def outputs() -> Iterator[tuple[str, str]]:
     parted = (ids_weighing(3), ("ndcg@3", "mrr"), None), (texts_weighing(), MEASURES, "length")
     for weighing, measures, segments in parted:
         comparison = sy.compare(
-            weighing, measures, baseline=weighing.systems[0], margin=0.1, segments=segments, movers=2
+            weighing, measures=measures, baseline=weighing.systems[0], margin=0.1, segments=segments, movers=2
         )
         yield "scores", as_json(weighing.scores(measures))
         yield "comparison", comparison.text("json")
         yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
-        yield "plan", design_json(sy.plan(weighing, measures[0], difference=0.1))
+        yield "plan", design_json(sy.plan(weighing, measures=measures[0], difference=0.1))
     clustered = texts_weighing(cluster={"q1": "a", "q2": "a"})
     yield "scores", as_json(clustered.scores(MEASURES))
-    yield "comparison", sy.compare(clustered, MEASURES).text("json")
+    yield "comparison", sy.compare(clustered, measures=MEASURES).text("json")
     repeated = repeated_weighing()
     yield "scores", as_json(repeated.scores("mrr"))
-    yield "comparison", sy.compare(repeated, "mrr").text("json")
+    yield "comparison", sy.compare(repeated, measures="mrr").text("json")
     yield from of_answers()
     for report in (ids_report(1), ids_report(3, baseline="system-0", margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
@@ -65,7 +65,7 @@ def of_answers() -> Iterator[tuple[str, str]]:
     weighing = sy.weigh(judged.questions(gold_evidence=["c"]), {"a": judged.outputs(), "b": judged.outputs()},
                         verdicts=dict.fromkeys("ab", judged.verdicts(*judged.FOUR)))  # fmt: skip
     yield "scores", as_json(weighing.scores(["faithfulness", "ndcg@5"]))
-    yield "comparison", sy.compare(weighing, ["faithfulness", "ndcg@5"]).text("json")
+    yield "comparison", sy.compare(weighing, measures=["faithfulness", "ndcg@5"]).text("json")
 
 
 def repeated_weighing() -> sy.Weighing:
@@ -77,7 +77,7 @@ def repeated_weighing() -> sy.Weighing:
 
 def gated() -> sy.Report:
     return sy.Report.of(
-        ids_weighing(3), ("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05
+        ids_weighing(3), measures=("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05
     )
 
 

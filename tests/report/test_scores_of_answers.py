@@ -26,7 +26,7 @@ VERDICTS = {"a": verdicts(*FOUR), "b": verdicts(record("1", "NNN", gold="N"), *F
 
 def report(gold: bool, measures: list[str]) -> sy.Report:
     truth = questions(gold_evidence=["c"]) if gold else questions()
-    return sy.Report.of(sy.weigh(truth, RUNS, verdicts=VERDICTS), measures, date="2026-11-22")
+    return sy.Report.of(sy.weigh(truth, RUNS, verdicts=VERDICTS), measures=measures, date="2026-11-22")
 
 
 @pytest.mark.parametrize("format", sorted(REPORT_FORMATS))

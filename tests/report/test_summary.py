@@ -49,14 +49,14 @@ def test_a_baseline_that_leads_is_held_against_the_next() -> None:
 def test_one_system_has_a_mean_and_an_interval() -> None:
     assert verdict(ids_report(1), EN)[0].startswith("system-0 reaches ndcg@3 ")
     assert "95% interval" in verdict(ids_report(1), EN)[0]
-    single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), "mrr")
+    single = Report.of(weigh({"q": {"a": 1}}, {"q": ["a"]}), measures="mrr")
     assert verdict(single, EN)[0] == "run reaches mrr 1.0000 on 1 question; an interval needs two questions at least."
 
 
 def test_the_subtitle_names_gold_that_has_a_name() -> None:
     gold = {"q": {"a": 1}}
     for name, bracket in (("truth", ""), ("dl19", " (dl19)")):
-        report = Report.of(weigh(Truth(gold, name=name), {"q": ["a"]}), "mrr")
+        report = Report.of(weigh(Truth(gold, name=name), {"q": ["a"]}), measures="mrr")
         assert subtitle_text(report, EN) == f"1 system on 1 question{bracket}. The primary measure is mrr."
 
 
@@ -69,7 +69,9 @@ def test_facts_lead_to_their_sections() -> None:
 def test_the_first_advice_is_on_the_best_system() -> None:
     truth = {f"q{i:02}": {"d": 1} for i in range(40)}
     lists = {"best": [[*"dabcefgh"]] * 40, "weak": [[*"dabcefgh"]] * 10 + [[*"xabcefghijklmno"]] * 30}
-    report = Report.of(weigh(truth, {name: dict(zip(truth, of, strict=True)) for name, of in lists.items()}), "mrr@5")
+    report = Report.of(
+        weigh(truth, {name: dict(zip(truth, of, strict=True)) for name, of in lists.items()}), measures="mrr@5"
+    )
     assert {item.systems for item in report.diagnosis.advice} == {("weak",)}
     *_, advice = facts(report, EN)
     assert advice.text == "best shows none of the known patterns of weakness; all advice is on other systems."
@@ -92,7 +94,7 @@ def test_notes_of_runs_are_shown_in_the_language_of_the_reader(tmp_path: Path) -
         Pipeline(documents, **stages, k=k, name=name).run(small.QUESTIONS, tmp_path / name).path
         for name, k in (("a", 2), ("b", 20))
     ]
-    report = Report.of(weigh(small.QUESTIONS, folders), "mrr")
+    report = Report.of(weigh(small.QUESTIONS, folders), measures="mrr")
     again = Report.from_parts(json.loads(json.dumps(report.parts())))
     for contents in (report, again):
         assert care(contents, EN)[-2:] == [
@@ -107,7 +109,7 @@ def test_notes_of_runs_are_shown_in_the_language_of_the_reader(tmp_path: Path) -
 
 
 def test_ties_that_decide_are_said() -> None:
-    report = Report.of(weigh({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), "mrr@2")
+    report = Report.of(weigh({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), measures="mrr@2")
     assert "mrr@2 moves by more than 0.01 with the order of tied documents for run." in " ".join(care(report, EN))
 
 
@@ -125,11 +127,11 @@ def test_signs_are_minus_signs() -> None:
 def test_what_is_lost_is_told_of_any_gold() -> None:
     """It was "no question whose gold was lost" beside 367 of 4,102 relevant documents."""
     truth = {f"q{i}": {f"d{j}": 1 for j in range(400)} for i in range(3)}
-    report = Report.of(weigh(truth, {"x": {q: ["d0", "d1", "u"] for q in truth}}), "ndcg@10")
+    report = Report.of(weigh(truth, {"x": {q: ["d0", "d1", "u"] for q in truth}}), measures="ndcg@10")
     lost, lost_zh = (next(fact for fact in facts(report, words) if fact.target == "funnel") for words in (EN, ZH))
     assert lost.text == "x has some gold among the first 10 for every question: 6 of 1,200 relevant documents in all."
     assert lost_zh.text == "x 对每个问题都在前 10 条中至少找到了一篇相关文档：1,200 篇中共找到 6 篇。"
-    some = Report.of(weigh(truth, {"x": {q: ["d0" if q == "q1" else "u"] for q in truth}}), "ndcg@10")
+    some = Report.of(weigh(truth, {"x": {q: ["d0" if q == "q1" else "u"] for q in truth}}), measures="ndcg@10")
     text = next(fact.text for fact in facts(some, EN) if fact.target == "funnel")
     assert text == "x has some gold among the first 10 for 1 of 3 questions, and loses most here: not retrieved (2)."
 
@@ -138,7 +140,7 @@ def test_what_is_lost_is_told_of_any_gold() -> None:
 def test_one_measure_runs_through_headline_rating_advice_and_ceilings(measure: str) -> None:
     truth = {f"q{i}": {"a": 1, "b": 1} for i in range(12)}
     runs = {name: {q: [*(f"x{i}" for i in range(n)), "a", "b"] for q in truth} for name, n in (("x", 5), ("y", 6))}
-    report = Report.of(weigh(truth, runs), [measure, "ndcg@10", "recall@5"])
+    report = Report.of(weigh(truth, runs), measures=[measure, "ndcg@10", "recall@5"])
     assert verdict(report, EN)[1].startswith(f"{measure}: ")
     by_target = {fact.target: fact.text for fact in facts(report, EN)}
     assert f" {measure} " in by_target["ratings"] or by_target["ratings"].endswith(f"no levels for {measure}.")

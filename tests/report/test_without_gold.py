@@ -17,7 +17,7 @@ OF_VALUES = ("distribution", "scatter", "heatmap", "funnel", "ceilings", "curves
 
 def report(*measures: str, gain: int = 0, systems: int = 2) -> Report:
     runs = dict(list(RUNS.items())[:systems])
-    return Report.of(weigh({q: {"one0": gain} for q in IDS}, runs), measures, date="2026-11-23")
+    return Report.of(weigh({q: {"one0": gain} for q in IDS}, runs), measures=measures, date="2026-11-23")
 
 
 @pytest.mark.parametrize("systems", [1, 2])

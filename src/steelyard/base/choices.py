@@ -13,6 +13,9 @@ OnDuplicate = Literal["error", "first", "max"]
 Policy = Literal["zero", "skip"]
 """What a query that cannot be measured counts as: 0, or nothing, so that it is left out of the mean."""
 
+IdForm = Literal["nfc"]
+"""The Unicode form that ids are brought into before they are compared."""
+
 Unit = Literal["chunk", "document"]
 """What lists hold, and what is weighed: chunks, or documents, each at the best of its chunks."""
 

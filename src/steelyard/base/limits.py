@@ -29,6 +29,10 @@ class Limits:
         bounds = ((Ge, self.least), (Le, self.most), (Gt, self.above), (Lt, self.below))
         yield from (kind(bound) for kind, bound in bounds if math.isfinite(bound))
 
+    def hold(self, number: float) -> bool:
+        """Whether a number is within them."""
+        return _is_finite(number) and self.least <= number <= self.most and self.above < number < self.below
+
     def __str__(self) -> str:
         """The words behind "a number": "from 0", "above 0 and below 1"."""
         lower = f"from {self.least:g}" if math.isfinite(self.least) else f"above {self.above:g}"

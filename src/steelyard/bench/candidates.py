@@ -10,6 +10,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
+from steelyard.base.options import WeighOptions
 from steelyard.base.progress import Progress
 from steelyard.base.schema import canonical_order
 from steelyard.bench.config import BenchConfig
@@ -82,10 +83,8 @@ def open_bench_inputs(config: BenchConfig) -> Inputs:
     Raises   InputError and its children, naming the file.
     """
     path = candidates_path(config)
-    return open_inputs(
-        _truth(config, path), [path], on_duplicate="error", corpus=config.documents,
-        queries=config.queries or _queries_beside(config.documents),
-    )  # fmt: skip
+    queries = config.queries or _queries_beside(config.documents)
+    return open_inputs(_truth(config, path), [path], WeighOptions(corpus=config.documents, queries=queries))
 
 
 def _truth(config: BenchConfig, candidates: Path) -> str | Path:

@@ -8,19 +8,17 @@ from typing import get_args
 
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, PoolKind, Prefer, Scale, Unit
+from steelyard.base.options import VERBS
 from steelyard.cli import options
-from steelyard.cli.parser import Command, argument, flag, repeated
+from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
     "evaluate": Command(
         "Weigh runs against a truth: judged documents, or questions with gold evidence.",
         [
-            options.TRUTH, options.RUNS, options.MEASURES, options.MIN_GAIN, options.MISSING, options.NO_RELEVANT,
-            options.ON_DUPLICATE, flag("--per-query", "-q", help="Show the value of every question too."),
-            options.FORMAT, options.OUTPUT, options.SAFE_CSV, options.RULE, options.STEPS, options.UNIT,
-            options.CORPUS, options.QUERIES,
-            options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS, options.PROFILE,
-            options.LANG,
+            options.TRUTH, options.RUNS, options.MEASURES,
+            flag("--per-query", "-q", help="Show the value of every question too."), options.PROFILE,
+            options.FORMAT, options.OUTPUT, options.SAFE_CSV, *declared(*VERBS["evaluate"]), options.LANG,
         ],
     ),
     "judge": Command(
@@ -34,7 +32,7 @@ COMMANDS = {
                 help="Of the judge, by labels of people: its threshold counts, and is named.",
             ),
             argument(
-                "--panel", type=options.names,
+                "--panel", type=names,
                 help="Let several judges vote: lexical,llm by their verdicts in the run folder, or files of verdicts.",
             ),
             repeated(
@@ -47,7 +45,7 @@ COMMANDS = {
             ),
             flag("--new-nuggets", help="Have llm draw up nuggets from the gold answers of questions that have none."),
             argument(
-                "--tables", type=options.names,
+                "--tables", type=names,
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
                 "context at once.",
             ),
@@ -93,7 +91,7 @@ COMMANDS = {
             flag("--adjudicate", help="Draw nothing, and ask what raters are at odds about."),
             options.VERDICTS, options.JUDGE,
             argument(
-                "--against-judges", type=options.names, default=[],
+                "--against-judges", type=names, default=[],
                 help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
             ),
             options.LABELS,
@@ -164,7 +162,7 @@ COMMANDS = {
             ),
             argument(
                 "--output", "-o", type=Path,
-                help="Write the calibration here, for `steelyard judge --calibration` and `steelyard gate --judge`.",
+                help="Write the calibration here, for `--calibration` of `steelyard judge` and `steelyard gate`.",
             ),
             argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
             options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.SEED, options.LANG,
@@ -218,7 +216,7 @@ COMMANDS = {
             repeated("--item", dest="item", help="A column that names the item; may be repeated."),
             argument("--question", help="The column of what items belong to: intervals resample questions."),
             argument(
-                "--raters", type=options.names, default=[],
+                "--raters", type=names, default=[],
                 help="Columns that are raters, or the raters that count: ann,bob.",
             ),
             repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
@@ -232,61 +230,26 @@ COMMANDS = {
     "compare": Command(
         "Compare systems: is the difference real, and how large is it?",
         [
-            options.TRUTH, options.RUNS, options.MEASURES, options.BASELINE, options.TEST, options.CORRECTION,
-            options.MARGIN, options.ALPHA, options.MISSING,
-            flag("--strict", help="Refuse systems that lack questions."),
-            options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, options.SEED, options.MIN_GAIN,
-            options.RULE, options.STEPS, options.UNIT, options.CORPUS,
-            argument("--segment", help="Compare by tag, language or length of the questions too."),
-            argument(
-                "--movers", type=int,
-                help="How many that gained and lost most to show, with both rankings; 1 for two runs.",
-            ),
-            options.QUERIES, options.CLUSTER, options.VERDICTS, options.JUDGE, options.LABELS, options.NO_LABELS,
-            options.ANCHORS, options.MIXED_JUDGES,
-            options.LANG,
+            options.TRUTH, options.RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
+            *declared(*VERBS["compare"]), options.LANG,
         ],
     ),
     "plan": Command(
         "How many questions does a wished difference need? From a pilot, before more are labelled.",
         [
-            options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES,
-            argument(
-                "--difference", type=float, required=True,
-                help="Smallest difference that matters, in the unit of the measure, e.g. 0.05.",
-            ),
-            argument(
-                "--sd", type=float,
-                help="Instead of a pilot: standard deviation of the questions' differences, e.g. 0.25.",
-            ),
-            argument(
-                "--systems", dest="n_systems", type=int,
-                help="How many will be compared, with the baseline; those of the pilot by default.",
-            ),
-            argument(
-                "--power", type=float, default=defaults.POWER, help="Share of cases in which it is to be shown."
-            ),
-            options.ALPHA, options.MIN_GAIN, options.MISSING, options.RULE, options.STEPS, options.UNIT,
-            options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE, options.SHEET_FORMAT, options.OUTPUT,
-            options.SAFE_CSV, options.LANG,
+            options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT,
+            options.SAFE_CSV, *declared(*VERBS["plan"]), options.LANG,
         ],
     ),
     "diagnose": Command(
         "Where is the gold lost, what could be reached, and what to try?",
         [
             options.TRUTH, options.RUNS,
-            argument(
-                "--measure", "-m",
-                help="What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.",
-            ),
-            options.CUTOFF,
-            argument("--baseline", help="What the others are compared with; the first run."),
             repeated(
-                "--list", dest="stages",
+                "--stage", dest="stages",
                 help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
             ),
-            options.QUERIES, options.SECTIONS_FORMAT, options.OUTPUT, options.MIN_GAIN, options.RULE, options.STEPS,
-            options.UNIT, options.CORPUS, options.VERDICTS, options.JUDGE, options.LANG,
+            options.SECTIONS_FORMAT, options.OUTPUT, *declared(*VERBS["diagnose"]), options.LANG,
         ],
     ),
     "report": Command(
@@ -299,11 +262,7 @@ COMMANDS = {
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",
             ),
             argument("--charts", type=Path, help="Write every chart as SVG and PNG into this folder."),
-            argument("--title", default="", help="Title of the report, in place of its own."),
-            options.MEASURES, options.REPORT_PROFILE, options.BASELINE, options.TEST, options.CORRECTION,
-            options.MARGIN, options.ALPHA, options.CUTOFF, options.QUERIES, options.MIN_GAIN, options.RULE,
-            options.STEPS, options.UNIT, options.CORPUS, options.CLUSTER, options.VERDICTS, options.JUDGE,
-            options.LABELS, options.NO_LABELS, options.MIXED_JUDGES, options.SEED, options.SAFE_CSV, options.LANG,
+            options.MEASURES, *declared(*VERBS["report"]), options.SAFE_CSV, options.LANG,
         ],
     ),
     "gate": Command(
@@ -311,39 +270,13 @@ COMMANDS = {
         [
             argument(
                 "scores", nargs="?",
-                help="JSON of `evaluate --format json --output SCORES`, or a run folder; none to gate a judge alone.",
+                help="JSON of `evaluate --format json --output SCORES`, or a run folder; or a truth and RUNS; none to "
+                "gate a judge alone.",
             ),
-            options.PROFILE,
-            argument("--level", help="Which level of the profile; the first by default."),
-            argument(
-                "--baseline", help="What must not be lost against: a system of SCORES, a JSON or a run folder."
-            ),
-            options.MARGIN,
-            argument("--system", help="The system to judge; all but the baseline by default."),
-            argument(
-                "--min-questions", type=int, default=defaults.MIN_QUESTIONS, help="Fewer are too few to judge by."
-            ),
-            argument("--max-failed", type=float, help="Largest share of questions that failed, 0 to 1."),
-            argument("--max-missing", type=float, help="Of questions missing from the run."),
-            argument("--max-unjudged", type=float, help="Of retrieved documents without a label."),
-            argument("--max-unmapped", type=float, help="Of gold pieces that are in no chunk."),
-            argument("--max-not-judged", type=float, help="Of questions whose answer was not judged in full."),
-            repeated(
-                "--value", dest="values",
-                help="A number that scores do not hold: latency_ms:p95=320; may be repeated.",
-            ),
+            argument("runs", nargs="*", help="One or several runs of a truth, as of `evaluate`."),
+            *declared(*VERBS["gate"]),
             argument("--junit", type=Path, help="Write JUnit XML here."),
             argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
-            argument("--truth", help="Questions of a run folder; needed unless they lie in the folder itself."),
-            options.CLUSTER, options.UNIT, options.VERDICTS, options.GATED_JUDGE, options.LABELS,
-            options.NO_LABELS, options.MIXED_JUDGES, options.ALPHA,
-            argument("--min-kappa", type=float, help="Of the judge: least κ with people (0.4)."),
-            argument("--min-sensitivity", type=float, help="Least share that it finds of what people support (0.7)."),
-            argument("--min-specificity", type=float, help="Least share that it rejects of what people do not (0.7)."),
-            argument(
-                "--max-below-people", type=float,
-                help="Most by which its κ may be less than that of two people with each other, e.g. 0.1.",
-            ),
             options.LANG,
         ],
     ),

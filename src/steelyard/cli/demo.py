@@ -29,7 +29,7 @@ def run(folder: Path, lang: str | None) -> None:
     runs = " ".join(f"runs/{name}" for name in CONFIGS)
     print(f"  steelyard run hybrid.toml {flags}")
     print(f"  steelyard evaluate questions.jsonl {runs} {flags}")
-    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segment language --cluster doc")
+    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segments language --cluster doc")
     print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
     print(f"  steelyard judge pilot.jsonl runs/{ASSISTANT}")
     print(f"  steelyard evaluate pilot.jsonl runs/{ASSISTANT} {of_answers} -m ndcg@5")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import screen_view, write_result
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
-from steelyard.experiment.door.evaluation import weigh
-from steelyard.experiment.door.verdict_choice import named_verdicts
-from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.diagnosis import diagnosis_json
@@ -25,26 +22,20 @@ from steelyard.report.words import read_words
 
 
 def run(
-    truth: str, runs: list[str], *, measure: str | None, k: int | None, baseline: str | None, stages: list[str],
-    queries: str | None, corpus: str | None, rule: str, steps: Sequence[str] | None, unit: Unit | None,
-    min_gain: float | None, verdicts: list[str], judge: str | None, format: str | None, output: Path | None,
-    lang: str | None,
+    truth: str, runs: list[str], *, stages: list[str], format: str | None, output: Path | None, lang: str | None,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Diagnose the runs and write where the gold was lost, what could be reached, and what to try."""
     words = read_words(lang)
     for stage in stages:
         if stage not in (*STAGES, *OUTCOMES):
             raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
-    refuse_overwriting(output or "-", [truth, *run_paths(runs)])
+    refuse_overwriting(output or "-", inputs_of(truth, runs, options))
     format = format_of(output, format)
     if format not in ("table", "markdown", "json"):
         raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
     with progress_bars(words, after=SOON) as bars:
-        weighing = weigh(
-            truth, runs, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
-            verdicts=named_verdicts(verdicts), judge=judge, progress=bars,
-        )  # fmt: skip
-        diagnosis = diagnose(weighing, k=k, measure=measure, baseline=baseline, min_gain=min_gain)
+        diagnosis = diagnose(truth, runs, **keywords(options), progress=bars)
     if stages and format != "json":
         text = stage_lists(diagnosis, stages, words)
     elif format == "json":

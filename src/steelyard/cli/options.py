@@ -7,17 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Policy, Unit
+from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Unit
 from steelyard.cli.parser import Argument, argument, flag, repeated
-
-
-def names(text: str) -> list[str]:
-    """The names that an option such as --fold lists.
-
-    >>> names("lower,quotes")
-    ['lower', 'quotes']
-    """
-    return text.split(",")
 
 
 def rates(text: str) -> list[float] | str:
@@ -80,38 +71,15 @@ MEASURES = repeated(
     "--measure", "-m", dest="measures",
     help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",
 )  # fmt: skip
-MIN_GAIN = argument("--min-gain", type=float, help="Smallest gain that counts as relevant (1).")
-MISSING = argument(
-    "--missing", choices=get_args(Policy), default=defaults.MISSING,
-    help="A judged question that is absent from a run: 0, or left out.",
-)  # fmt: skip
-NO_RELEVANT = argument(
-    "--no-relevant", choices=get_args(Policy), default=defaults.NO_RELEVANT,
-    help="A question without relevant documents: 0, or left out.",
-)  # fmt: skip
 ON_DUPLICATE = argument(
     "--on-duplicate", choices=get_args(OnDuplicate), default=defaults.ON_DUPLICATE,
     help="A document twice in one question: refuse, keep the first, or the highest.",
 )  # fmt: skip
-RULE = argument(
-    "--rule",
-    default=defaults.RULE,
-    help="When chunks hold a gold passage, by themselves or together: any, contains, or share>=0.5 of it.",
-)
 UNIT = argument(
     "--unit", choices=get_args(Unit),
     help="What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
     "names whole ones.",
 )  # fmt: skip
-STEPS = argument(
-    "--fold", dest="steps", type=names,
-    help="How texts are folded before they are compared: lower,white_space,nfkc,quotes,dashes,accents,simplified,"
-    "line_wraps.",
-)  # fmt: skip
-CORPUS = argument(
-    "--corpus", help="Where the chunks come from: a run folder, JSONL of chunks, or the documents."
-)  # fmt: skip
-QUERIES = argument("--queries", help="Texts and tags of questions where the truth lacks them: JSONL, JSON, or text.")
 CLUSTER = argument(
     "--cluster",
     help="Questions that count as one: doc (those with the same main gold document), or a field of the questions, "
@@ -137,37 +105,14 @@ LABELS = repeated(
     "--labels", dest="labels",
     help="Where decisions of people are kept: FILE, or NAME=FILE for each system; by default in the run folders.",
 )  # fmt: skip
-NO_LABELS = flag("--no-labels", help="Correct no mean by decisions of people, although there are some.")
 ITEM_TABLE = argument(
     "--table", choices=get_args(ItemTable), default="grounded",
     help="What people decide: grounded (is a sentence supported by all that was retrieved), joint (by what it cites), "
     "correctness (by the gold answers), said (is a gold sentence in the answer).",
 )  # fmt: skip
-GATED_JUDGE = argument(
-    "--judge",
-    help="The calibration of a judge (.json): may it be trusted? Or whose verdicts in the run folder count, by name.",
-)
-MIXED_JUDGES = flag("--mixed-judges", help="Allow measures of answers of systems that were judged in different ways.")
-ANCHORS = argument(
-    "--anchors", nargs=2, metavar=("OLD", "NEW"),
-    help="Verdicts of both judges on the same answers, where systems were judged by two: what is the judges' is taken "
-    "off the differences. By default what both judged of the runs themselves.",
-)  # fmt: skip
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )
-BASELINE = argument("--baseline", help="What the others are compared with; of two runs the first, else all pairs.")
-TEST = argument(
-    "--test",
-    help="t (default), randomization, wilcoxon or sign with the baseline; tukey of all pairs, where one broken run "
-    "hides differences of others, and near copies show some that are none.",
-)
-CORRECTION = argument("--correction", help="holm (default), bonferroni, bh or none.")
-MARGIN = argument("--margin", type=float, help="Largest loss that does not matter, e.g. 0.01.")
-ALPHA = argument(
-    "--alpha", type=float, default=defaults.ALPHA, help="Level of the tests; intervals cover the rest."
-)  # fmt: skip
-CUTOFF = argument("--k", "-k", type=int, help="Results that count as found; k of the first measure, else 5.")
 DEPTH = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
 CONCURRENCY = argument(
     "--concurrency", type=int,
@@ -200,9 +145,6 @@ _PROFILE = (
     "monitoring, or a TOML file."
 )
 PROFILE = argument("--profile", "-p", help=_PROFILE)
-REPORT_PROFILE = argument(
-    "--profile", "-p", help=f"{_PROFILE} The report shows its gate too. Without one, ratings and no gate."
-)  # fmt: skip
 OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")

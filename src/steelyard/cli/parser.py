@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 from steelyard.base.errors import InputError, without_long_values
+from steelyard.base.limits import is_union
+from steelyard.base.options import Options, hints_of, options_of, shown_default
 
 _HELP_COLUMN = 30
 
@@ -21,11 +23,13 @@ class Argument:
     """An argument, or an option where its names begin with dashes.
 
     settings   what argparse's `add_argument` takes
+    shown      a default that a reader sees, and that is not among the values where the option is not given
     """
 
     names: tuple[str, ...]
     help: str
     settings: dict[str, Any]
+    shown: object = None
 
     @property
     def usage(self) -> str:
@@ -42,7 +46,7 @@ class Argument:
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Let a parser take it; its default is shown behind its help."""
         default = self.settings.get("default")
-        shown = "" if default is None or isinstance(default, bool | list) else f" [{default}]"
+        shown = shown_default(self.shown if default is argparse.SUPPRESS else default)
         parser.add_argument(*self.names, help=f"{self.help}{shown}".replace("%", "%%"), **self.settings)
 
 
@@ -61,6 +65,48 @@ def repeated(*names: str, help: str, dest: str, **settings: Any) -> Argument:
 def flag(*names: str, help: str, **settings: Any) -> Argument:
     """An option without a value."""
     return Argument(names, help, {"action": "store_true", **settings})
+
+
+def declared(*kinds: type[Options]) -> list[Argument]:
+    """The options that are declared for Python, as the command line spells them: values hold those that are given."""
+    return [argument for kind in kinds for argument in _declared(kind)]
+
+
+def _declared(kind: type[Options]) -> Iterator[Argument]:
+    for name, default, words in options_of(kind):
+        flags = words["flags"] or [f"--{name.replace('_', '-')}"]
+        settings = {"dest": name, "default": argparse.SUPPRESS, **_read_as(hints_of(kind)[name]), **words["spelling"]}
+        without = settings.pop("without", None)
+        if settings.pop("many", False):
+            settings["action"] = "append"
+        if settings.get("action") == "store_true" or settings.get("nargs"):
+            settings.pop("type", None)
+        yield Argument(tuple(flags), words["help"], settings, default)
+        if without:
+            dest = without.removeprefix("--").replace("-", "_")
+            yield flag(without, dest=dest, default=argparse.SUPPRESS, help=f"Ignore {name}, although there are some.")
+
+
+def _read_as(hint: Any) -> dict[str, Any]:
+    """What argparse takes for a declared type."""
+    if get_origin(hint) is Annotated:
+        return _read_as(get_args(hint)[0])
+    if is_union(hint):
+        return _read_as(next(member for member in get_args(hint) if member is not type(None)))
+    if get_origin(hint) is Literal:
+        return {"choices": get_args(hint)}
+    if get_origin(hint) is Sequence:
+        return {"type": names}
+    return {"action": "store_true"} if hint is bool else {"type": hint} if hint in (int, float) else {}
+
+
+def names(text: str) -> list[str]:
+    """The names that an option such as --steps lists.
+
+    >>> names("lower,quotes")
+    ['lower', 'quotes']
+    """
+    return text.split(",")
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 import polars as pl
 
 from steelyard.base import defaults
 from steelyard.base.arrays import Bools
-from steelyard.base.choices import Policy
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
+from steelyard.base.options import CompareKeywords, CompareOptions, WeighOptions, check_names, with_options
 from steelyard.comparison.changes import SettingsDiff, changes, settings_diff
 from steelyard.comparison.drift import JudgeShifts, check_anchors, judge_shifts, without_tests
 from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
@@ -25,6 +26,7 @@ from steelyard.comparison.samples import Sample, check_common, check_segments, l
 from steelyard.comparison.sensitivity import sensitivity
 from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
+from steelyard.experiment.door.evaluation import counting, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.arrays import SHARED_GOLD
 from steelyard.experiment.table.same_judge import first_apart, judges_differ
@@ -32,98 +34,58 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 
 
+@with_options("compare")
 def compare(
-    scores: Scores | Weighing,
+    truth: object,
+    runs: object = None,
     measures: Iterable[str | Measure] | str | Measure = (),
-    *,
-    baseline: str | None = None,
-    test: str | None = None,
-    correction: str | None = None,
-    margin: float | None = None,
-    alpha: float = defaults.ALPHA,
-    strict: bool = False,
-    seed: int = defaults.SEED,
-    segments: str | Mapping[str, Bools] | None = None,
-    segment_correction: str = "bh",
-    movers: int | None = None,
-    min_gain: float | None = None,
-    missing: Policy | None = None,
-    anchors: tuple[object, object] | None = None,
-    mixed_judges: bool = False,
+    **options: Unpack[CompareKeywords],
 ) -> Comparison:
     """Compare systems with a baseline, or all with all, and group those that are not shown to differ.
 
-    scores       a Weighing of `weigh`, or Scores of `evaluate`, of two systems at least.  A Weighing also shows what
-                 labels and ties could change, the questions that moved, and where the settings of run folders differ:
-                 all that `steelyard compare` prints.  A question that a system has no value for is left out for all of
+    truth, runs  as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs; of two systems at
+                 least.  All but Scores also show what labels and ties could change, the questions that moved, and where
+                 the settings of run folders differ.  A question that a system has no value for is left out for all of
                  them
-    measures, min_gain, missing   of a Weighing: as of `evaluate`; by default one measure alone, ndcg@10 or for gold
-                 evidence evidence_recall@5.  The first measure is the primary one, which decides and is tested alone;
-                 all others are secondary
-    baseline     a system's name; of two systems the first one by default.  Of three and more without one all pairs are
-                 compared, and each system is shown beside the one that leads by the primary measure
-    test         "t" (default), "randomization", "wilcoxon", "sign" with the baseline; "tukey" of all pairs, whose
-                 shuffles hold all systems for alike: one broken run hides differences of others, and among near copies
-                 differences are shown that are none
-    correction   "holm" (default), "bonferroni", "bh" or "none", over the comparisons by the primary measure, and by
-                 itself over those by all others; Tukey's p are family-wise for each measure by themselves, and never
-                 below the pair's own sign-flip p
-    margin       largest difference that does not matter, in the measure's unit: "not worse" and "equivalent" are then
-                 tested, with the correction that the tests of difference have (Holm beside Tukey)
-    alpha        of tests; intervals of differences cover 1 - alpha, under the same correction
-    strict       refuse systems that lack questions
-    seed         of shuffles and sign flips
-    segments     "tag", "language" or "length" of a Weighing's questions; or name -> (q,) which questions belong to it.
-                 Each segment is compared by itself, with the baseline and by the same test (t where that is Tukey)
-    segment_correction  over the comparisons of all segments, of either family; as correction, "bh" by default, as one
-                 looks at segments to explore
-    movers       of a Weighing: how many questions that gained most, and as many that lost most, are listed with both
-                 rankings, for each system; by default 1 for two systems whose values nothing corrects, and else 0
-    anchors      Verdicts, or paths to them, of the two judges that judged the systems, on the same answers.  Without,
-                 anchors are the sentences and answers of a Weighing that both judged with the same texts.  Where
-                 judges differ, what they make of anchors is taken off the difference (`drift`); without enough of them
-                 the comparison is refused
-    mixed_judges  show measures of answers as they were judged, although judges differ: systems that were judged in
-                 different ways are not comparable, so that nothing is tested between them, and a note says why
+    measures     by default one alone, ndcg@10 or for gold evidence evidence_recall@5; Scores have theirs.  The first
+                 measure is the primary one, which decides and is tested alone; all others are secondary
+    correction   is over the comparisons by the primary measure, and by itself over those by all others; Tukey's p are
+                 family-wise for each measure by themselves, and never below the pair's own sign-flip p
+    margin       "not worse" and "equivalent" are then tested, with the correction that the tests of difference have
+                 (Holm beside Tukey)
+    segments     each is compared by itself, with the baseline and by the same test (t where that is Tukey)
+    anchors      Verdicts, or paths to them, of the two judges.  Where judges differ, what they make of anchors is taken
+                 off the difference (`drift`); without enough of them the comparison is refused
     Raises       InputError; MissingExtraError without SciPy.
 
-    >>> from steelyard import evaluate
     >>> truth = {f"q{i}": {"d": 1} for i in range(6)}
     >>> a, b = {q: ["x", "y", "d"] for q in truth}, {q: ["d"] if q != "q5" else ["x", "d"] for q in truth}
-    >>> comparison = compare(evaluate(truth, {"a": a, "b": b}, "mrr"))
+    >>> comparison = compare(truth, {"a": a, "b": b}, "mrr")
     >>> comparison.frame.select("system", "verdict").rows()
     [('b', 'better'), ('a', 'baseline')]
     """
-    weighing = scores if isinstance(scores, Weighing) else None
+    check_names("compare", options, CompareOptions, WeighOptions)
+    declared, weighing = CompareOptions.of(options), None
+    scores = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
     if isinstance(scores, Weighing):
-        specs = scores.measures_or(measures, defaults.COMPARED_MEASURES)
-        scores = scores.scores(specs, min_gain=min_gain, missing=missing or defaults.MISSING)
+        weighing = scores
+        scores = scores.scores(scores.measures_or(measures, defaults.COMPARED_MEASURES), **counting(options))
     else:
-        _refuse({"measures": measures or None, "min_gain": min_gain, "missing": missing, "movers": movers})
-    comparison = compare_scores(
-        scores, weighing, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-        strict=strict, seed=seed, segments=segments, segment_correction=segment_correction, anchors=anchors,
-        mixed_judges=mixed_judges,
-    )  # fmt: skip
-    return comparison if weighing is None else _with_lists(comparison, weighing, scores, movers)
+        _refuse({"measures": measures or None, "movers": declared.movers})
+    comparison = compare_scores(scores, weighing, declared)
+    return comparison if weighing is None else _with_lists(comparison, weighing, scores, declared.movers)
 
 
-def compare_scores(
-    scores: Scores, weighing: Weighing | None, *, baseline: str | None, test: str | None, correction: str | None,
-    margin: float | None, alpha: float, strict: bool = False, seed: int,
-    segments: str | Mapping[str, Bools] | None = None, segment_correction: str = "bh",
-    anchors: tuple[object, object] | None = None, mixed_judges: bool = False,
-) -> Comparison:  # fmt: skip
+def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOptions) -> Comparison:
     """Compare the systems of scores, without what only rankings and run folders show.
 
     weighing   of the scores, for tags of questions and for the answers that two judges judged; None without one
-    Options are those of `compare`.
     Raises     InputError; MissingExtraError without SciPy.
     """
-    scores = with_gold(scores)
-    whole = plan(scores, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha, seed=seed)
+    scores, anchors, segments = with_gold(scores), options.anchors, options.segments
+    whole = plan(scores, options)
     masks = _masks(scores, weighing, segments)
-    check_common(scores, strict=strict)
+    check_common(scores, strict=options.strict)
     labels = label_corrections(scores, whole)
     by_people = [] if labels is None else labels.measures
     compared = scores if labels is None else with_pseudo_values(scores, labels)
@@ -132,13 +94,17 @@ def compare_scores(
         whole = replace(whole, reference=leader(of_all[0]))
         labels = label_corrections(scores, whole)
     of_parts = [sample for name, mask in masks.items() for sample in samples(compared, name, mask)]
-    part = segment_plan(whole, segment_correction, len(masks))
+    part = segment_plan(whole, options.segment_correction, len(masks))
     by_judge = [str(measure) for measure in scores.measures if str(measure) not in by_people]
     shifts, drift = None, None
-    if anchors is not None and (mixed_judges or not by_judge):
-        what = "values are compared as they were judged" if mixed_judges else "labels of people correct all measures"
+    if anchors is not None and (options.mixed_judges or not by_judge):
+        what = (
+            "values are compared as they were judged"
+            if options.mixed_judges
+            else "labels of people correct all measures"
+        )
         raise InputError(f"anchors: {what}; leave out --anchors")
-    if by_judge and not mixed_judges:
+    if by_judge and not options.mixed_judges:
         shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
     if shifts is not None:
         _refuse_without_baseline(whole, shifts)
@@ -149,7 +115,7 @@ def compare_scores(
     def corrected(sample: Sample) -> Sample:
         if str(sample.measure) in by_people:
             return corrected_sample(sample, scores, whole)
-        if mixed_judges:
+        if options.mixed_judges:
             return without_tests(sample, scores)
         return sample if shifts is None else shifts.removed(sample, whole)
 
@@ -160,7 +126,7 @@ def compare_scores(
         pl.concat([comparison_rows(of_family, family) for of_family, family in listed]),
         whole.baseline, whole.reference_name, scores.measures, test=whole.shown_test,
         correction=whole.correction, families=[family.family for family in whole.families],
-        alpha=alpha, margin=margin, seed=seed, recipe=_recipe(scores, whole),
+        alpha=options.alpha, margin=options.margin, seed=options.seed, recipe=_recipe(scores, whole),
         components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
         drift=drift, labels=labels,
         agreement=agreements(of_all, whole.systems),

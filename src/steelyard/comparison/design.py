@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict, Unpack
 
 import polars as pl
 
 from steelyard.base import defaults
 from steelyard.base.arrays import Ints
-from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
+from steelyard.base.options import PlanKeywords, PlanOptions, WeighOptions, check_names, with_options
 from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
+from steelyard.experiment.door.evaluation import counting, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.same_judge import check_same_judge
 from steelyard.experiment.table.scores import Scores
@@ -146,44 +147,39 @@ class Design:
         return signature_of(self.recipe, self.pilot.n) if self.pilot else None
 
 
+@with_options("plan")
 def plan(
-    pilot: Scores | Weighing | None = None,
+    truth: object = None,
+    runs: object = None,
     measures: Iterable[str | Measure] | str | Measure = (),
-    *,
-    difference: float,
-    sd: float | None = None,
-    n_systems: int | None = None,
-    power: float = defaults.POWER,
-    alpha: float = defaults.ALPHA,
-    min_gain: float | None = None,
-    missing: Policy | None = None,
+    **options: Unpack[PlanKeywords],
 ) -> Design:
     """How many questions show a difference: before they are written and labelled.
 
-    pilot       a Weighing of `weigh`, or Scores of `evaluate`, of one system or several on the same questions
-    measures    the one that decides, ndcg@10 by default of a Weighing; min_gain, missing as of `compare`
-    difference  smallest one that matters, in the unit of the measure
-    sd          instead of a pilot: the standard deviation of the difference of two systems from question to question
-    n_systems   how many systems will be compared, the baseline among them; by default those of the pilot, two at least
-    power       share of cases in which a true difference of that size is to be shown
-    alpha       of the tests, shared among the comparisons with the baseline
-    Raises      InputError; MissingExtraError without SciPy
+    truth, runs  of a pilot, as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs: of one
+                 system or several on the same questions; none with `sd`
+    measures     the one that decides, ndcg@10 by default
+    Raises       InputError; MissingExtraError without SciPy
 
     >>> design = plan(difference=0.05, sd=0.25)
     >>> design.frame.select("difference", "needed").rows()
     [(0.025, 787), (0.0375, 351), (0.05, 199), (0.075, 90), (0.1, 52)]
     """
+    check_names("plan", options, PlanOptions, WeighOptions)
+    declared = PlanOptions.of(options)
+    difference, sd, n_systems = declared.difference, declared.sd, declared.n_systems
+    power, alpha = declared.power, declared.alpha
     if not (math.isfinite(difference) and difference > 0):
         raise InputError(f"difference is {difference}, expected a number above 0, such as 0.05")
     check_power(power, share(alpha, "alpha"))
     if n_systems is not None:
         whole(n_systems, "systems (n_systems)", least=2)
-    if (pilot is None) == (sd is None):
+    if (truth is None) == (sd is None):
         raise InputError(
             "a plan needs either a pilot, a truth and a run or several (better two), or the standard deviation of "
             "differences (sd=0.25, --sd 0.25), and not both"
         )
-    scores = None if pilot is None else _scores(pilot, measures, min_gain, missing)
+    scores = None if truth is None else _scores(truth, runs, measures, options)
     sample = None if scores is None else next(samples(scores))
     systems = scores.systems if scores else ()
     measure = sample.measure if sample else _only(parse_all(measures)) if measures else None
@@ -210,18 +206,12 @@ def plan(
 
 
 def _scores(
-    pilot: Scores | Weighing, measures: Iterable[str | Measure] | str | Measure, min_gain: float | None,
-    missing: Policy | None,
+    truth: object, runs: object, measures: Iterable[str | Measure] | str | Measure, options: Mapping[str, Any]
 ) -> Scores:  # fmt: skip
     """The pilot's values of the one measure."""
+    pilot = weighed_or_scores("plan", truth, runs, WeighOptions.among(options))
     if isinstance(pilot, Weighing):
-        pilot = pilot.scores(
-            pilot.measures_or(measures, defaults.COMPARED_MEASURES),
-            min_gain=min_gain,
-            missing=missing or defaults.MISSING,
-        )
-    elif min_gain is not None or missing is not None:
-        raise InputError("min_gain and missing need rankings, and these are scores; pass what `weigh` returns")
+        pilot = pilot.scores(pilot.measures_or(measures, defaults.COMPARED_MEASURES), **counting(options))
     elif measures:
         pilot = pilot.filter(measures=parse_all(measures))
     check_same_judge([pilot])

@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.base.options import TestOptions
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.samples import checked_seed
@@ -124,17 +125,14 @@ class Plan:
         return len(self.measures) * n_each * (self.n_segments or 1)
 
 
-def plan(
-    scores: Scores, *, baseline: str | None, test: str | None, correction: str | None, margin: float | None,
-    alpha: float, seed: int,
-) -> Plan:  # fmt: skip
+def plan(scores: Scores, options: TestOptions) -> Plan:
     """Check the options of `compare`, and fill in what was left open.
 
     The first of two systems is the baseline of the other; of three and more, none is that was not named.
 
     Raises   InputError
     """
-    systems = list(scores.systems)
+    systems, baseline, margin, alpha = list(scores.systems), options.baseline, options.margin, options.alpha
     if len(systems) < 2:
         raise InputError(
             f"a comparison needs two systems at least, and {', '.join(systems)} is the only one; name another"
@@ -151,7 +149,7 @@ def plan(
             f"a margin is what may be lost against a baseline, and of {len(systems)} systems none is named as such; "
             f"name it (baseline={systems[0]!r}, --baseline {systems[0]})"
         )
-    test = test or "t"
+    test, correction = options.test or "t", options.correction
     _check_test(test, correction)
     if scores.clustering is not None and test not in _OF_MEANS:
         raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
@@ -163,7 +161,7 @@ def plan(
     return Plan(
         systems, scores.measures, reference, test=test,
         correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin,
-        seed=checked_seed(seed), all_pairs=all_pairs,
+        seed=checked_seed(options.seed), all_pairs=all_pairs,
         identical=_identical(scores, systems[reference]) if margin is not None else frozenset(),
     )  # fmt: skip
 

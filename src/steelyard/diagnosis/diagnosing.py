@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Unpack, cast
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,11 @@ import polars as pl
 from steelyard._version import __version__
 from steelyard.base import defaults
 from steelyard.base.arrays import Bools
+from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
-from steelyard.comparison.result import Comparison
+from steelyard.base.options import DiagnoseKeywords, DiagnoseOptions, WeighOptions, check_names, with_options
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
 from steelyard.diagnosis.ceilings import KS, NAMES, Captured, Ceilings, Curves, captured, ceilings, curves, values
@@ -22,6 +24,7 @@ from steelyard.diagnosis.facts import Facts, question_groups, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.lists import Lists, lists_of
 from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria, JudgedSystem
+from steelyard.experiment.door.evaluation import counting, weighed
 from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
@@ -90,50 +93,51 @@ class Diagnosis:
         return f"Diagnosis({systems}, k={self.k}, {a} piece{'s' * (a != 1)} of advice)"
 
 
-def diagnose(
-    weighing: Weighing,
-    *,
-    k: int | None = None,
-    measure: str | Measure | None = None,
-    scores: Scores | None = None,
-    comparison: Comparison | None = None,
-    baseline: str | None = None,
-    min_gain: float | None = None,
-    reranked: Mapping[str, bool] | None = None,
-    criteria: Criteria | None = None,
-) -> Diagnosis:
+@with_options("diagnose")
+def diagnose(truth: object, runs: object = None, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
 
-    weighing    of `weigh`
-    k           results that count as found; by default the k of the measure, or of the first one of scores, or else 5
-    measure     what gains are counted in; by default the first measure of scores, where a better order or more gold can
-                raise it to 1; or else evidence_recall@k, and of documents by id ndcg@k
-    baseline    the system that others are compared with; by default that of comparison, or else the first one
-    min_gain    smallest gain that counts as relevant; 1 by default
+    truth, runs   as of `evaluate`; or a Weighing of `weigh` without runs
     reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
                 else whether its results are in another order than its candidates
     criteria    from which values on answers are correct and faithful, and gold is in the context; answers are judged as
-                `weigh` was asked to, and by the lexical judge where nobody has judged them
+                `weigh` was asked to, and by the lexical judge where there are no verdicts on them
     Raises      InputError for a k below 1, a measure that no gain can be counted in, or a baseline that is no system of
                 the weighing.
 
-    >>> from steelyard import weigh
-    >>> diagnosis = diagnose(weigh({"q": {"a": 1}}, {"q": ["b", "a"]}), k=1)
+    >>> diagnosis = diagnose({"q": {"a": 1}}, {"q": ["b", "a"]}, k=1)
     >>> diagnosis.funnels[0].lists()["below_k"], [advice.code for advice in diagnosis.advice]
     (['q'], [])
+    """
+    check_names("diagnose", options, DiagnoseOptions, WeighOptions)
+    weighing = weighed("diagnose", truth, runs, WeighOptions.among(options))
+    return diagnose_weighing(weighing, DiagnoseOptions.of(options), **counting(options))
+
+
+def diagnose_weighing(
+    weighing: Weighing, options: DiagnoseOptions, *, scores: Scores | None = None, min_gain: float | None = None,
+    missing: Policy | None = None, no_relevant: Policy | None = None,
+) -> Diagnosis:  # fmt: skip
+    """The diagnosis of a weighing.
+
+    scores   whose first measure gains are counted in, where none is named and a better order or more gold can raise it
+             to 1, and whose k counts
+    Raises   InputError, as of `diagnose`.
     """
     # Before the first runs are taken alone: verdicts may have been handed in on all.
     verdicts = weighing.answers.first_runs
     weighing = weighing.first_runs()
+    min_gain = weighing.options.min_gain if min_gain is None else min_gain
     min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
-    spec = None if measure is None else _checked(parse(measure, min_gain=min_gain), weighing)
-    k = _depth(k, spec or (scores.primary if scores is not None and len(scores.measures) else None))
-    systems, has_reranker = weighing.systems, {**weighing.reranks, **(reranked or {})}
-    baseline = baseline or (comparison and comparison.baseline) or systems[0]
+    measure = options.measure
+    spec = None if measure is None else _checked(parse(cast("str | Measure", measure), min_gain=min_gain), weighing)
+    k = _depth(options.k, spec or (scores.primary if scores is not None and len(scores.measures) else None))
+    systems, has_reranker = weighing.systems, {**weighing.reranks, **(options.reranked or {})}
+    baseline = options.baseline or systems[0]
     if baseline not in systems:
         raise InputError(f"no system is called {baseline!r}; {nearest(baseline, systems)}")
     lists = [lists_of(system, k=k, reranked=has_reranker.get(system.name)) for system in weighing.weighed]
-    judged = _judged(weighing, verdicts, min_gain, criteria)
+    judged = _judged(weighing, verdicts, min_gain, cast("Criteria | None", options.criteria))
     funnels = [
         funnel(
             system,
@@ -194,8 +198,6 @@ def _depth(k: int | None, measure: Measure | None) -> int:
     """Results that count as found: k, else that of the measure."""
     if k is None:
         return (measure.depth if measure is not None else None) or defaults.K
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k is a whole number from 1, not {k!r}")
     return k
 
 

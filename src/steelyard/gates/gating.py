@@ -7,21 +7,21 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, Unpack, cast
 
 import polars as pl
 
 from steelyard.base import defaults
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
-from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
-from steelyard.base.settings import check_arguments
+from steelyard.base.options import GateKeywords, GateOptions, WeighOptions, check_names, with_options
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
-from steelyard.experiment.door.stored import Origin, open_scores
+from steelyard.experiment.door.evaluation import check_scores, counting, weighed_or_scores
+from steelyard.experiment.door.stored import Origin, StoredScores, open_scores, refuse_options
 from steelyard.experiment.table.same_judge import check_same_judge
 from steelyard.experiment.table.scores import COMPONENTS, Scores
 from steelyard.experiment.table.signature import Signature
@@ -30,16 +30,12 @@ from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check, share_checks
 from steelyard.gates.loads import SUSTAINED_RATE, Loads
-from steelyard.gates.profiles import Profile
+from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
-from steelyard.judges.calibration import Calibration
 from steelyard.measures.spec import measure_or_column
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
-
-Share = Annotated[float, between(0, 1), Words("a share from 0 to 1, such as 0.05")]
-"""Most of something that is allowed."""
 
 _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
 
@@ -109,35 +105,11 @@ class Gate:
         return list(dict.fromkeys(check.system for check in self.checks))
 
 
+@with_options("gate")
 def gate(
-    scores: Scores | str | Path | None = None,
-    profile: Profile | str | None = None,
-    *,
-    level: str | None = None,
-    baseline: Scores | str | Path | None = None,
-    margin: Annotated[float, above(0)] | None = None,
-    system: str | None = None,
-    min_questions: Annotated[int, at_least(1)] = defaults.MIN_QUESTIONS,
-    max_failed: Share | None = None,
-    max_missing: Share | None = None,
-    max_unjudged: Share | None = None,
-    max_unmapped: Share | None = None,
-    max_not_judged: Share | None = None,
-    numbers: Numbers | None = None,
-    latency_ms: Latencies | None = None,
-    truth: str | Path | None = None,
-    cluster: str | None = None,
-    unit: Unit | None = None,
-    alpha: Annotated[float, Limits(above=0, below=1)] = defaults.ALPHA,
-    verdicts: object = None,
-    judge: str | Path | Calibration | None = None,
-    labels: object = None,
-    mixed_judges: bool = False,
-    min_kappa: Annotated[float, between(-1, 1)] | None = None,
-    min_sensitivity: Share | None = None,
-    min_specificity: Share | None = None,
-    max_below_people: Annotated[float, above(0)] | None = None,
-) -> Gate:
+    scores: object = None, runs: object = None, /, profile: Profile | str | None = None,
+    **options: Unpack[GateKeywords],
+) -> Gate:  # fmt: skip
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured; and a judge by labels.
 
     A level is reached where the whole 95% interval is at it or beyond; it is missed where the whole interval is short
@@ -154,80 +126,58 @@ def gate(
     level or beyond, and where it passes its self-tests.  Beside scores, it must be the judge that they are by, and the
     gravest outcome of both counts.
 
-    scores        None to gate a judge alone; Scores, the path of a JSON of scores or of the folder of a bench, or that
-                  of a run folder, which is weighed by the measures that the profile recommends, else by those of its
-                  configuration, and whose latencies count
+    scores        Scores, a Weighing, the path of a JSON of scores or of the folder of a bench, or that of a run folder,
+                  which is weighed by the measures that the profile recommends, else by those of its configuration, and
+                  whose latencies count; with runs, their truth, as of `evaluate`; nothing, to gate a judge alone
     profile       Profile, or name or path of one; None: by the baseline and the bounds alone
-    level         one of the profile's levels; its first by default
-    baseline      a system of `scores`; or other Scores, or a path to such: of one system, or with a system of the same
-                  name.  Where a file bears the name of a system, write its path as ./NAME.  By default, of a bench the
-                  candidates as they are, where the profile or a margin asks for a baseline; else none
-    truth         questions of a run folder; needed unless they lie in the folder itself
-    cluster       which questions of a run folder count as one, as of `evaluate`; by default as its configuration names
-                  them.  Scores hold their clusters themselves, by which levels and differences are judged
-    unit          what of a run folder is weighed, "chunk" or "document", as of `evaluate`; by default as its
-                  configuration has it.  Scores are of one unit or the other, and a baseline must be of the same
-    margin        above 0, in each measure's unit: the smallest loss that matters
-    system        which one to judge; by default that which the folder of a bench recommends, else all but the baseline
-    max_failed, max_missing   most of the questions that the system failed on, that are absent from the run: 0 to 1
-    max_unjudged  most of the first k documents without a label, for the measure of which it is largest; the whole list
-                  counts only where no measure has a k
-    max_unmapped  most of the gold pieces that are in no chunk; of gold that is evidence alone
-    max_not_judged  most of the questions whose answer was not judged in full, for the measure of answers of which it is
-                  largest
+    baseline      a system of the scores; or other Scores, or a path to such: of one system, or with a system of the
+                  same name.  Where a file has the name of a system, write its path as ./NAME.  By default, of a bench
+                  the candidates as they are, where the profile or a margin asks for a baseline; else none
+    cluster, unit   of a run folder by default as its configuration has them, as all options of weighing; scores must be
+                  by these
+    system        by default that which the folder of a bench recommends, else all but the baseline
+    max_unjudged  of the first k documents, for the measure of which it is largest; the whole list counts only where no
+                  measure has a k
+    max_not_judged  for the measure of answers of which it is largest
     numbers, latency_ms   as in `rate`
-    verdicts, judge   on the answers of a run folder, as of `evaluate`; judge is that of a baseline's folder too.  A
-                  Calibration, or the path of one, is of the judge that is to be trusted
-    labels        decisions of people on the answers of a run folder, as of `evaluate`; False: none correct a value,
-                  of a baseline's folder neither
+    judge         that of a baseline's folder too;   labels   False: none correct a value, here and in the baseline
+    calibration   a Calibration, or the path of one, of the judge that is to be trusted
     min_kappa, min_sensitivity, min_specificity   levels of that judge, in place of those of the profile's table
                   [judge], else .4, .7 and .7 (see `steelyard.gates.judges.JudgeLevels`); min_questions is of labels too
     max_below_people   most by which its kappa with people may be less than that of two people with each other
-    mixed_judges  judge by measures of answers although system and baseline were judged in different ways
     Raises        InputError where there is nothing to judge by, naming what to weigh; for a level, system or baseline
                   that is not there, a baseline without a margin, and numbers out of range
     """
-    check_arguments(
-        gate, margin=margin, min_questions=min_questions, alpha=alpha, max_failed=max_failed, max_missing=max_missing,
-        max_unjudged=max_unjudged, max_unmapped=max_unmapped, max_not_judged=max_not_judged, min_kappa=min_kappa,
-        min_sensitivity=min_sensitivity, min_specificity=min_specificity, max_below_people=max_below_people,
-    )  # fmt: skip
-    profile = Profile.read(profile) if isinstance(profile, str) else profile
-    calibration = calibration_named(judge)
+    check_names("gate", options, GateOptions, WeighOptions)
+    asked, of_weighing = GateOptions.of(options), WeighOptions.among(options)
+    profile = None if profile is None else profile_of(profile)
+    level, baseline, margin, system = asked.level, asked.baseline, asked.margin, asked.system
+    min_questions, alpha, numbers = asked.min_questions, asked.alpha, asked.numbers
+    latency_ms = cast("Latencies | None", asked.latency_ms)
+    calibration = calibration_named(asked.calibration)
     trust = judge_gate(
-        calibration, profile, needs_levels=scores is None, min_labels=min_questions, kappa=min_kappa,
-        sensitivity=min_sensitivity, specificity=min_specificity, below_people=max_below_people,
+        calibration, profile, needs_levels=scores is None, min_labels=min_questions, kappa=asked.min_kappa,
+        sensitivity=asked.min_sensitivity, specificity=asked.min_specificity, below_people=asked.max_below_people,
     )  # fmt: skip
     if scores is None:
-        of_scores = {"baseline": baseline, "margin": margin, "system": system, "level": level, "verdicts": verdicts}
-        of_scores["labels"] = labels
-        return _of_judge_alone(trust, profile, {**of_scores, "numbers": numbers}, min_questions, alpha)
-    judge = judge if isinstance(judge, str) and trust is None else None
-    recommended: str | None = None
-    origin: Origin = "scores"
-    if isinstance(scores, str | Path):
-        path = scores
-        stored = open_scores(
-            scores, measures=profile.measures if profile is not None else (), truth=truth, cluster=cluster, unit=unit,
-            verdicts=verdicts, judge=judge, labels=labels,
-        )  # fmt: skip
-        scores, latency_ms = stored.scores, stored.latency_ms if latency_ms is None else latency_ms
-        recommended, origin = stored.recommended if stored.recommended != stored.base else None, stored.origin
-        if origin == "load" and baseline is None:
-            by_load = _gate_of_loads(
-                path, scores, profile, level=level, system=system, min_questions=min_questions, alpha=alpha,
-                numbers=numbers, max_failed=max_failed,
-            )  # fmt: skip
-            return replace(by_load, checks=(*by_load.checks, *(trust.checks if trust else ())))
-        if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
-            baseline = stored.base
-    elif verdicts is not None or judge is not None or labels is not None:
-        raise InputError("verdicts, judge and labels are of a run folder, and these are scores; leave them out")
+        of_scores = ("baseline", "margin", "system", "level", "numbers", *of_weighing)
+        named = {name: value for name, value in options.items() if name in of_scores}
+        return _of_judge_alone(trust, profile, named, min_questions, alpha)
+    given = scores
+    stored = _stored(given, runs, profile, asked.truth, of_weighing)
+    scores, origin = stored.scores, stored.origin
+    latency_ms = stored.latency_ms if latency_ms is None else latency_ms
+    recommended = stored.recommended if stored.recommended != stored.base else None
+    if origin == "load" and baseline is None:
+        by_load = _gate_of_loads(cast("str | Path", given), scores, profile, asked)
+        return replace(by_load, checks=(*by_load.checks, *(trust.checks if trust else ())))
+    if baseline is None and (margin is not None or (profile is not None and profile.relative is not None)):
+        baseline = stored.base
     if calibration is not None:
         check_judged_by(calibration, verdict_recipes(scores))
-    bounds = (max_failed, max_missing, max_unjudged, max_unmapped, max_not_judged)
-    most = dict(zip(SHARES, bounds, strict=True))
-    other, against = _baseline(scores, baseline, truth, cluster, unit, judge, without_labels=labels is False)
+    most = {name: getattr(asked, f"max_{name}") for name in SHARES}
+    other, against = _baseline(scores, baseline, asked.truth if runs is None else given, of_weighing)
+    cluster, unit, mixed_judges = of_weighing.get("cluster"), of_weighing.get("unit"), asked.mixed_judges
     _check_clusters(scores, other, cluster, origin)
     _check_units(scores, other, unit, origin)
     _check_margin(profile, other is not None, margin)
@@ -270,14 +220,34 @@ def gate(
     )  # fmt: skip
 
 
-def _gate_of_loads(
-    path: str | Path, scores: Scores, profile: Profile | None, *, level: str | None, system: str | None,
-    min_questions: int, alpha: float, **options: Any,
-) -> Gate:  # fmt: skip
+def _stored(
+    truth: object, runs: object, profile: Profile | None, questions: object, options: Mapping[str, Any]
+) -> StoredScores:  # fmt: skip
+    """What is judged: scores that are there, or those of runs that are weighed now.
+
+    questions   of a run folder;   options   of weighing that are given
+    """
+    measures = profile.measures if profile is not None else ()
+    if runs is None and isinstance(truth, str | Path):
+        return open_scores(truth, measures=measures, truth=questions, options=options)
+    if questions is not None:
+        raise InputError("truth=... names the questions of a run folder; leave it out, or call sy.gate(truth, runs)")
+    if isinstance(truth, Scores):
+        refuse_options("these are scores", options)
+        options = {}
+    of = weighed_or_scores("gate", truth, runs, options)
+    if isinstance(of, Scores):
+        return StoredScores(of)
+    scores = of.scores(of.measures_or(measures, defaults.MEASURES), **counting(options))
+    return StoredScores(scores, of.latency_ms, origin="run")
+
+
+def _gate_of_loads(path: str | Path, scores: Scores, profile: Profile | None, asked: GateOptions) -> Gate:
     """The gate of a load test: by its own objective, or by what a profile asks of times and rates.
 
     Raises   InputError where no rate was offered, and for a profile that asks for neither.
     """
+    level, system, numbers = asked.level, asked.system, asked.numbers or {}
     wanted, columns, folder = _level(profile, level), {measure.name for measure in scores.measures}, Path(path)
     bench = find_bench_folder(folder)
     assert bench is not None
@@ -287,7 +257,7 @@ def _gate_of_loads(
         checks = Loads.read(bench).checks(system, by_rate, wanted)
     standards = {} if profile is None else {
         name: standard for name, standard in profile.standards.items()
-        if standard.handed_in and (name in (options["numbers"] or {}) or measure_or_column(name).name in columns)
+        if standard.handed_in and (name in numbers or measure_or_column(name).name in columns)
     }  # fmt: skip
     if profile is None and not checks:
         raise InputError(f"{path}: no rate was offered, and users who wait hold none; put load on it with --rate")
@@ -300,12 +270,12 @@ def _gate_of_loads(
     if profile is not None and standards:
         times = replace(profile, standards=standards, relative=None, recommend=())
         by_times = gate(
-            scores, times, level=level, system=system if system in scores.systems else None,
-            min_questions=min_questions, alpha=alpha, **options,
+            scores, profile=times, level=level, system=system if system in scores.systems else None,
+            min_questions=asked.min_questions, alpha=asked.alpha, numbers=asked.numbers, max_failed=asked.max_failed,
         ).checks  # fmt: skip
     return Gate(
-        profile=profile, level=wanted, baselines={}, margin=None, min_questions=min_questions, alpha=alpha,
-        checks=(*by_times, *checks), signature=scores.signature, recipe=scores.recipe, origin="load",
+        profile=profile, level=wanted, baselines={}, margin=None, min_questions=asked.min_questions,
+        alpha=asked.alpha, checks=(*by_times, *checks), signature=scores.signature, recipe=scores.recipe, origin="load",
     )  # fmt: skip
 
 
@@ -330,9 +300,9 @@ def _of_judge_alone(
     if trust is None:
         raise InputError(
             "there is nothing to gate; give SCORES of `evaluate --format json`, a run folder, or the calibration of a "
-            "judge (judge=FILE, --judge FILE)"
+            "judge (calibration=FILE, --calibration FILE)"
         )
-    if named := [name for name, value in of_scores.items() if value]:
+    if named := [name for name, value in of_scores.items() if value is not None]:
         raise InputError(
             f"{named[0]} is of scores, and this gate is of a judge alone; name the scores, or leave it out"
         )
@@ -419,14 +389,7 @@ def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin
 
 
 def _baseline(
-    scores: Scores,
-    baseline: Scores | str | Path | None,
-    truth: str | Path | None,
-    cluster: str | None,
-    unit: Unit | None,
-    judge: str | None,
-    *,
-    without_labels: bool,
+    scores: Scores, baseline: object, truth: object, options: Mapping[str, Any]
 ) -> tuple[Scores | None, str | None]:
     """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
     if baseline is None:
@@ -437,10 +400,13 @@ def _baseline(
         if not os.path.exists(baseline):
             systems = nearest(str(baseline), scores.systems)
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
+        own = {name: value for name, value in options.items() if name != "verdicts" and (name != "labels" or not value)}
+        is_run = find_run_folder(baseline) is not None
         baseline = open_scores(
-            baseline, measures=scores.measures, truth=truth, cluster=cluster, unit=unit, judge=judge,
-            labels=False if without_labels and find_run_folder(baseline) else None,
+            baseline, measures=scores.measures, truth=truth, options=own if is_run else {}
         ).scores  # fmt: skip
+    check_scores("gate", baseline)
+    baseline = cast("Scores", baseline)
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check, CheckReason
@@ -71,7 +70,8 @@ def judge_gate(
     if calibration is None:
         if named := [name for name, level in levels.items() if level is not None]:
             raise InputError(
-                f"there is a level of {named[0]}, and no judge; name its calibration (judge=FILE, --judge FILE)"
+                f"there is a level of {named[0]}, and no judge; name its calibration (calibration=FILE, "
+                "--calibration FILE)"
             )
         return None
     if needs_levels and profile is not None and not profile.judge:
@@ -87,16 +87,16 @@ def verdict_recipes(scores: Scores) -> Iterator[Mapping[str, Any]]:
         yield from recipes
 
 
-def calibration_named(judge: object) -> Calibration | None:
-    """The calibration that `judge` is, or the file of one; None for the name of a judge.
+def calibration_named(calibration: object) -> Calibration | None:
+    """A calibration that is given, or the file of one; None where none is.
 
     Raises   InputError for a file that is no calibration, and one that is not there.
     """
-    if isinstance(judge, Calibration):
-        return judge
-    if isinstance(judge, Path) or (isinstance(judge, str) and (judge.endswith(".json") or os.path.isfile(judge))):
-        return Calibration.read(judge)
-    return None
+    if calibration is None or isinstance(calibration, Calibration):
+        return calibration
+    if isinstance(calibration, str | Path):
+        return Calibration.read(calibration)
+    raise InputError(f"a calibration is the path of one, or what Calibration.read returns, not {quoted(calibration)}")
 
 
 def check_judged_by(calibration: Calibration, recipes: Iterable[Mapping[str, Any]]) -> None:

@@ -40,7 +40,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
 from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
@@ -135,6 +135,18 @@ class Profile:
                  if (standard := self.standard_of(measure)) is not None}  # fmt: skip
         wanted = [key for key, standard in self.standards.items() if not standard.handed_in and key not in answered]
         return {asked.get(key, key): self.standards[key] for key in wanted if key in asked or not key.endswith(ANY_K)}
+
+
+def profile_of(profile: object) -> Profile:
+    """A profile as it is given: one that was read, or the name or path of one.
+
+    Raises   InputError
+    """
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str | Path):
+        return Profile.read(profile)
+    raise InputError(f"a profile is the name of one, a path, or what Profile.read returns, not {quoted(profile)}")
 
 
 def profiles() -> list[str]:

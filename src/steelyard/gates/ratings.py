@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from steelyard.experiment.door.evaluation import check_scores
 from steelyard.experiment.table.scores import Scores
-from steelyard.gates.profiles import Profile
+from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.standard import Standard
 from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
 from steelyard.measures.registry import Direction
@@ -113,7 +114,8 @@ def rate(
     >>> [(rating.measure, rating.level) for rating in rate(scores, "ratings")]
     [('mrr', 'excellent'), ('recall@2', 'poor')]
     """
-    profile = profile if isinstance(profile, Profile) else Profile.read(profile)
+    check_scores("rate", scores)
+    profile = profile_of(profile)
     values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
     place = {system: i for i, system in enumerate(scores.systems)}
     ratings = (_rating(value, profile) for value in values)

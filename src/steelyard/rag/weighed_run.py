@@ -9,6 +9,7 @@ from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, MeasureError, StageError
+from steelyard.base.options import WeighOptions
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.clusters import question_clusters
 from steelyard.data.corpus import Passage
@@ -109,8 +110,8 @@ def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, clust
 
     Raises   InputError and its children.
     """
-    inputs = open_inputs(resolver.gold, [folder], on_duplicate=defaults.ON_DUPLICATE)
-    return Weighing.of_resolver(inputs, resolver, on_duplicate=defaults.ON_DUPLICATE, cluster=cluster)
+    options = WeighOptions(cluster=cluster)
+    return Weighing.of_resolver(open_inputs(resolver.gold, [folder], options), resolver, options)
 
 
 def read_system(config: Config) -> System:

@@ -6,23 +6,31 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Self
+from typing import Self, Unpack
 
 import numpy as np
 
 from steelyard.base import defaults
-from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
+from steelyard.base.options import (
+    CompareOptions,
+    DiagnoseOptions,
+    ReportKeywords,
+    ReportOptions,
+    WeighOptions,
+    check_names,
+    with_options,
+)
 from steelyard.comparison.comparison import compare_scores
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity, sensitivity
-from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
-from steelyard.experiment.door.weighing import Weighing
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose_weighing
+from steelyard.experiment.door.evaluation import counting, weighed
 from steelyard.experiment.table.same_judge import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import Gate, gate
-from steelyard.gates.profiles import Profile
+from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.ratings import Rating, rate
 from steelyard.gates.values import Latencies
 from steelyard.measures import Measure
@@ -68,54 +76,39 @@ class Contents:
     date: str
 
     @classmethod
+    @with_options("report")
     def of(
         cls,
-        weighing: Weighing,
+        truth: object,
+        runs: object = None,
         measures: Iterable[str | Measure] | str | Measure = (),
-        *,
-        baseline: str | None = None,
-        test: str | None = None,
-        correction: str | None = None,
-        margin: float | None = None,
-        alpha: float = defaults.ALPHA,
-        profile: Profile | str | None = None,
-        k: int | None = None,
-        reranked: Mapping[str, bool] | None = None,
-        min_gain: float | None = None,
-        missing: Policy = defaults.MISSING,
-        seed: int = defaults.SEED,
-        mixed_judges: bool = False,
-        title: str = "",
-        date: str | None = None,
+        **options: Unpack[ReportKeywords],
     ) -> Self:
         """Compute everything.
 
+        truth, runs   as of `evaluate`; or a Weighing of `weigh` without runs
         measures   the first is the primary one; by default those that the profile recommends, else
                    REPORT_MEASURES
-        baseline, test, correction, margin, alpha   as of `compare`
         profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
-        k, reranked   as of `diagnose`
-        min_gain, missing   as of `evaluate`;   seed, mixed_judges   as of `compare`
-        title      of one's own, for every format that has a title
         date       by default the one that SOURCE_DATE_EPOCH names, or else today's
+        reranked   as of `diagnose`;   all others as of `evaluate` and `compare`
         Raises     InputError, MeasureError; MissingExtraError without SciPy where systems are compared.
         """
-        named, date = profile is not None, _date() if date is None else date
-        profile = Profile.read(profile or defaults.PROFILE) if not isinstance(profile, Profile) else profile
+        check_names("report", options, ReportOptions, WeighOptions)
+        weighing = weighed("report", truth, runs, WeighOptions.among(options))
+        declared, counted = ReportOptions.of(options), counting(options)
+        profile = profile_of(declared.profile or defaults.PROFILE)
         measures = [measures] if isinstance(measures, str | Measure) else list(measures)
         scores = weighing.scores(
-            weighing.measures_or(measures or profile.measures, defaults.REPORT_MEASURES),
-            min_gain=min_gain,
-            missing=missing,
+            weighing.measures_or(measures or profile.measures, defaults.REPORT_MEASURES), **counted
         )
         comparison, latencies = None, weighing.latency_ms
         if len(scores.systems) > 1 and scores.primary not in scores.without_gold:
-            comparison = compare_scores(
-                scores, weighing, baseline=baseline, test=test, correction=correction, margin=margin, alpha=alpha,
-                seed=seed, mixed_judges=mixed_judges,
-            )  # fmt: skip
+            comparison = compare_scores(scores, weighing, CompareOptions.of(vars(declared)))
         ratings = rate(scores, profile, latency_ms=latencies)
-        diagnosis = diagnose(weighing, k=k, scores=scores, comparison=comparison, reranked=reranked, min_gain=min_gain)
+        by_baseline = comparison.baseline if comparison is not None else None
+        diagnosing = DiagnoseOptions(k=declared.k, baseline=by_baseline, reranked=declared.reranked)
+        diagnosis = diagnose_weighing(weighing, diagnosing, scores=scores, **counted)
         return cls(
             scores=scores,
             comparison=comparison,
@@ -131,10 +124,10 @@ class Contents:
             latency_ms={
                 system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()
             },
-            gate=_gate(scores, profile, comparison, latencies) if named and ratings else None,
+            gate=_gate(scores, profile, comparison, latencies) if declared.profile and ratings else None,
             judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
-            title=title,
-            date=date,
+            title=declared.title,
+            date=_date() if declared.date is None else declared.date,
         )  # fmt: skip
 
     def by_mean(self, measure: int = 0) -> list[int]:
@@ -170,9 +163,9 @@ def _gate(
         return None
     has_baseline = comparison is not None and comparison.baseline is not None and all(comparable(scores))
     if comparison is None or not has_baseline or (comparison.margin is None and profile.relative is None):
-        return gate(scores, profile, latency_ms=latency_ms)
+        return gate(scores, profile=profile, latency_ms=latency_ms)
     return gate(
-        scores, profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
+        scores, profile=profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
         alpha=comparison.alpha,
     )  # fmt: skip
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from steelyard.base import defaults
 from steelyard.base.errors import InputError
+from steelyard.base.options import WeighOptions
 from steelyard.base.schema import RUN
 from steelyard.bench.candidates import Candidates, open_bench_inputs
 from steelyard.bench.choice.returns import success_of
@@ -26,7 +26,6 @@ from steelyard.experiment.door.opening import System
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse_all
-from steelyard.text.folding import DEFAULT_STEPS
 
 
 def weigh(
@@ -94,10 +93,7 @@ def _weighing(config: BenchConfig, candidates: Candidates, rerankings: Sequence[
         return replace(first, repeats=tuple(others))
 
     systems = [system(config.base_name, [{}]), *(system(item.label, _distinct(item.scores)) for item in rerankings)]
-    return Weighing.of(
-        replace(inputs, systems=systems), on_duplicate="error", rule=defaults.RULE, steps=DEFAULT_STEPS,
-        cluster=config.cluster,
-    )  # fmt: skip
+    return Weighing.of(replace(inputs, systems=systems), WeighOptions(cluster=config.cluster))
 
 
 def _distinct(lists: Sequence[Mapping[str, Sequence[float]]]) -> Sequence[Mapping[str, Sequence[float]]]:

@@ -16,6 +16,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
+from steelyard.base.options import WeighOptions
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.result import Result
 from steelyard.comparison.raters.pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pairs
@@ -257,9 +258,7 @@ def system_agreement(
     Raises   InputError for fewer than three systems, grades that are no numbers, no common query.
     """
     reference = truth_of(ratings, against)
-    systems = {
-        system.name: system.run for system in open_inputs(reference, runs, on_duplicate=defaults.ON_DUPLICATE).systems
-    }
+    systems = {system.name: system.run for system in open_inputs(reference, runs, WeighOptions()).systems}
     if len(systems) < _FEWEST_SYSTEMS:
         raise InputError(f"{len(systems)} runs; the order of systems takes {_FEWEST_SYSTEMS} or more")
     by_reference = evaluate(reference, systems, measure)

@@ -1,41 +1,29 @@
-"""Weigh systems: a truth, runs and measures in, Scores out."""
+"""Weigh systems: a truth, runs and measures in, Scores out; and the door of every verb that weighs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
 from steelyard.base import defaults
-from steelyard.base.choices import OnDuplicate, Policy, Unit
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.options import WeighKeywords, WeighOptions, check_names, with_options
+from steelyard.data.outputs import Outputs
+from steelyard.data.questions import Questions
+from steelyard.data.run import Repeats, Run, StreamedRun
+from steelyard.data.truth import Truth
 from steelyard.experiment.door.opening import open_inputs
-from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.experiment.review_choice import check_labels
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
-from steelyard.text.folding import DEFAULT_STEPS
 
 
+@with_options("evaluate")
 def evaluate(
     truth: object,
     runs: object,
     measures: Iterable[str | Measure] | str | Measure | None = None,
-    *,
-    min_gain: float | None = None,
-    missing: Policy = defaults.MISSING,
-    no_relevant: Policy = defaults.NO_RELEVANT,
-    on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
-    rule: str = defaults.RULE,
-    steps: Sequence[str] | None = None,
-    unit: Unit | None = None,
-    corpus: object = None,
-    queries: object = None,
-    cluster: str | Mapping[str, object] | None = None,
-    verdicts: object = None,
-    judge: str | None = None,
-    labels: object = None,
-    progress: Progress = no_progress,
+    **options: Unpack[WeighKeywords],
 ) -> Scores:
     """Weigh one or several runs against a truth.
 
@@ -47,27 +35,6 @@ def evaluate(
                   mean
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx; by default
                   those of defaults.MEASURES for this kind of gold
-    min_gain      smallest gain that counts as relevant, for measures without one of their own; 1 by default
-    missing       a question of the truth that is absent from a run: "zero" or "skip"
-    no_relevant   a question without relevant documents: "zero" or "skip"
-    on_duplicate  a document twice in one query: "error", or keep the "first" or the one with "max" score or gain
-    rule          when chunks hold a gold passage: "any" overlap, "contains", or "share>=0.5" of it
-    steps         of folding, by which gold texts and chunks are compared; lower case and white space by default
-    unit          what is weighed: "chunk", or "document": lists of chunks as lists of their documents, each at its best
-                  chunk (MaxP); by default documents where all gold of questions names whole ones
-    corpus        chunks of the corpus, or the documents behind them: Corpus, Chunks, documents, or the path of a run
-                  folder, of a JSONL file of chunks with `start`, or of documents; by default what a run has itself
-    queries       Questions, or a path to them, with the text, the tags and the fields of each question; by default
-                  those of the truth, or of its BEIR folder
-    cluster       questions that are no independent evidence, and count as one for intervals and tests: "doc" (those
-                  with the same main gold document), a field of the questions, such as "conversation", or a dict
-                  {query_id: cluster}; by default each counts by itself
-    verdicts      for measures of answers: what `sy.judge` returns, or the path of such; of several systems a dict
-                  {name: verdicts}, of several runs of one a list; by default those in each run folder, else the lexical
-                  judge judges
-    judge         whose verdicts in run folders count; by default those that were written last
-    labels        what people decided about a random sample of what was judged, by which means are corrected: a Review,
-                  or the path of one, or a dict {name: these}; by default those in each run folder, and none with False
     progress      called as progress("runs", done, total) after every run, and with "answers" while the lexical judge
                   judges one
     Raises        InputError and its children, MeasureError: with the place, what was expected and what to try.
@@ -76,47 +43,94 @@ def evaluate(
     >>> scores.mean()["mean"].to_list()
     [1.0, 0.5]
     """
-    weighing = weigh(
-        truth, runs, on_duplicate=on_duplicate, rule=rule, steps=steps, unit=unit, corpus=corpus, queries=queries,
-        cluster=cluster, verdicts=verdicts, judge=judge, labels=labels, progress=progress,
-    )  # fmt: skip
-    specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
-    return weighing.scores(specs, min_gain=min_gain, missing=missing, no_relevant=no_relevant)
+    weighing = weigh(truth, runs, **options)
+    return weighing.scores(weighing.measures_or((), defaults.MEASURES) if measures is None else measures)
 
 
-def weigh(
-    truth: object,
-    runs: object,
-    *,
-    on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
-    rule: str = defaults.RULE,
-    steps: Sequence[str] | None = None,
-    unit: Unit | None = None,
-    corpus: object = None,
-    queries: object = None,
-    cluster: str | Mapping[str, object] | None = None,
-    verdicts: object = None,
-    judge: str | None = None,
-    labels: object = None,
-    progress: Progress = no_progress,
-) -> Weighing:
-    """Align one or several runs with a truth, for whatever is to be computed from that.
+@with_options("evaluate")
+def weigh(truth: object, runs: object, **options: Unpack[WeighKeywords]) -> Weighing:
+    """Align one or several runs with a truth, to compute anything from that.
 
-    Options are those of `evaluate`.
+    truth, runs   as of `evaluate`
     Raises   InputError and its children.
 
     >>> weighing = weigh({"q": {"a": 1}}, {"q": ["b", "a"]})
     >>> [float(weighing.scores(f"recall@{k}").means[0, 0]) for k in (1, 2)]
     [0.0, 1.0]
     """
-    inputs = open_inputs(truth, runs, on_duplicate=on_duplicate, corpus=corpus, queries=queries, unit=unit)
-    weighing = Weighing.of(
-        inputs, on_duplicate=on_duplicate, rule=rule, steps=DEFAULT_STEPS if steps is None else tuple(steps),
-        unit=unit, cluster=cluster, progress=progress,
-    )  # fmt: skip
-    check_labels(labels, weighing.systems)
-    return replace(
-        weighing,
-        choice=VerdictChoice(verdicts, judge, progress).checked(weighing.systems),
-        label_choice=labels,
-    )
+    check_names("weigh", options, WeighOptions)
+    _refuse_results("weigh", truth)
+    declared = WeighOptions.of(options)
+    return Weighing.of(open_inputs(truth, runs, declared), declared)
+
+
+def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing | Scores:
+    """What a verb is computed from: a truth and runs, weighed now; or a Weighing, or Scores, without runs.
+
+    options   of weighing: those that are given
+    Raises    InputError for another kind of object, and for options that what is given can no longer follow.
+    """
+    if not isinstance(truth, Weighing | Scores):
+        _refuse_results(verb, truth)
+        if runs is None:
+            raise InputError(
+                f"{verb} takes a truth and runs, a Weighing or Scores, and was given {_kind(truth)} alone; call "
+                f"sy.{verb}(truth, runs)"
+            )
+        return weigh(truth, runs, **options)
+    if runs is not None:
+        raise InputError(
+            f"{verb} was given {_kind(truth)}, which holds its runs, and {_kind(runs)}; name other arguments, such as "
+            f"measures=..., or call sy.{verb}(truth, runs)"
+        )
+    for name in options:
+        if isinstance(truth, Scores):
+            raise InputError(f"{name} needs rankings, and these are scores; pass what `weigh` returns, or leave it out")
+        if name not in (*WeighOptions.SCORING, "progress"):
+            raise InputError(f"{name} says how runs are weighed, and these are; call sy.weigh(truth, runs, {name}=...)")
+    return truth
+
+
+def weighed(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing:
+    """The same of a verb that needs rankings.
+
+    Raises   InputError for Scores too.
+    """
+    of = weighed_or_scores(verb, truth, runs, options if not isinstance(truth, Scores) else {})
+    if isinstance(of, Scores):
+        raise InputError(
+            f"{verb} needs rankings, and was given Scores, which hold none; call sy.{verb}(truth, runs), or "
+            f"sy.{verb}(sy.weigh(truth, runs))"
+        )
+    return of
+
+
+def counting(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are given of what `Weighing.scores` counts."""
+    return {name: options[name] for name in WeighOptions.SCORING if name in options}
+
+
+def check_scores(verb: str, scores: object) -> None:
+    """Raise   InputError for what are no Scores."""
+    if not isinstance(scores, Scores):
+        raise InputError(
+            f"{verb} takes Scores, and was given {_kind(scores)}; call sy.{verb}(sy.evaluate(truth, runs), ...)"
+        )
+
+
+def _refuse_results(verb: str, truth: object) -> None:
+    """Raise   InputError for a result of ours where a truth is expected."""
+    data = (Truth, Questions, Run, StreamedRun, Outputs, Repeats)
+    if type(truth).__module__.startswith("steelyard.") and not isinstance(truth, data):
+        also = "" if verb == "weigh" else ", a Weighing or Scores"
+        raise InputError(
+            f"{verb} takes a truth and runs{also}, and was given {_kind(truth)}; call sy.{verb}(truth, runs)"
+        )
+
+
+def _kind(value: object) -> str:
+    """A value in a message: a text as it is, of anything else what it is."""
+    if value is None or isinstance(value, str):
+        return quoted(value)
+    name = type(value).__name__
+    return name if name.endswith(("es", "ts", "ns", "gs")) else f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

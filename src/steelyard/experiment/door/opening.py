@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeGuard, cast, get_args
+from typing import Any, TypeGuard, cast
 
-from steelyard.base.choices import OnDuplicate, Unit
+from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError
+from steelyard.base.options import WeighOptions
 from steelyard.data.chunk_table import ChunkTable, Corpus, holds_chunks, read_chunks
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.folders.manifests import read_bench_manifest
@@ -40,7 +41,6 @@ from steelyard.io.source import Source
 Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Texts of documents by their ids, as far as they are there."""
 
-_ON_DUPLICATE = get_args(OnDuplicate)
 _ENTRIES = 20
 """Files of a folder that are looked at for runs."""
 
@@ -91,18 +91,12 @@ class Inputs:
     texts: Texts
 
 
-def open_inputs(
-    truth: object, runs: object, *, on_duplicate: OnDuplicate, corpus: object = None, queries: object = None,
-    unit: Unit | None = None,
-) -> Inputs:  # fmt: skip
+def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
     """Open everything that `weigh` takes; each file is opened once.
 
     Raises   InputError and its children, naming the file.
     """
-    if on_duplicate not in _ON_DUPLICATE:
-        raise InputError(f"on_duplicate must be 'error' or 'first' or 'max', not {on_duplicate!r}")
-    if unit is not None and unit not in get_args(Unit):
-        raise InputError(f"unit must be 'chunk' or 'document', not {unit!r}")
+    corpus, queries, on_duplicate = options.corpus, options.queries, options.on_duplicate
     truth, named_runs = in_hand(truth), _named_runs(_in_hand(runs))
     opened = (truth, corpus, queries, *(run for _, repeats in named_runs for run in repeats))
     if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
@@ -117,7 +111,7 @@ def open_inputs(
     gold, questions = _open_gold(located_truth, looked_up, on_duplicate)
     return Inputs(
         gold,
-        _systems(located, evidence=isinstance(gold, Questions) or unit == "document"),
+        _systems(located, evidence=isinstance(gold, Questions) or options.unit == "document"),
         questions if queries is None else _by_id(_open_queries(queries)),
         opened_corpus,
         _texts(opened_corpus, located_truth),

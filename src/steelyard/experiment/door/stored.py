@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from steelyard.base import defaults
-from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.data.folders.manifests import CONFIG, find_bench_folder
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.experiment.door.evaluation import weigh
-from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.table.json import read_scores
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
@@ -42,40 +41,25 @@ class StoredScores:
 
 
 def open_scores(
-    path: str | Path,
-    *,
-    measures: Sequence[str | Measure] = (),
-    truth: str | Path | None = None,
-    cluster: str | None = None,
-    unit: Unit | None = None,
-    verdicts: object = None,
-    judge: str | None = None,
-    labels: object = None,
-) -> StoredScores:
+    path: str | Path, *, measures: Sequence[str | Measure] = (), truth: object = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> StoredScores:  # fmt: skip
     """The Scores of a JSON file or of the folder of a bench, or those of a run folder, which is weighed now.
 
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
-    cluster    of a run folder, as of `evaluate`; by default that of its configuration
-    unit       of a run folder, as of `evaluate`; by default that of its configuration
     truth      of a run folder; needed unless its questions are in the folder itself
-    verdicts, judge, labels   of a run folder, as of `evaluate`
+    options    of weighing that are given; by default, of a run folder those of its configuration count
     Raises     InputError where a run folder's questions are not named, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
-        return _weighed(folder, measures, truth, cluster, unit, VerdictChoice(verdicts, judge), labels)
+        return _weighed(folder, measures, truth, options)
     bench = find_bench_folder(path)
     if bench is None and os.path.isdir(path):
         raise InputError(
             f"{path}: is a folder but neither of a run nor of a bench; give the JSON of scores, or such a folder"
         )
-    if verdicts is not None or judge is not None:
-        raise InputError(f"{path}: holds scores already, and verdicts are for a run folder; leave them out")
-    if labels is not None:
-        raise InputError(
-            f"{path}: holds scores already, and labels are for a run folder; weigh with them (steelyard evaluate "
-            "--labels)"
-        )
+    refuse_options(f"{path}: holds scores already", options)
     if bench is None:
         return StoredScores(read_scores(path))
     return StoredScores(
@@ -96,9 +80,18 @@ _WEIGH = Table(
 """What `weigh` of config.json may hold, which others may have edited."""
 
 
+def refuse_options(what: str, options: Iterable[str]) -> None:
+    """Raise   InputError for options of weighing where there are scores; clusters and units of these are checked."""
+    for name in options:
+        if name not in ("cluster", "unit", "progress"):
+            raise InputError(
+                f"{what}, and {name} is an option of weighing; weigh with it (steelyard evaluate "
+                f"--{name.replace('_', '-')}, sy.evaluate), or leave it out"
+            )
+
+
 def _weighed(
-    folder: RunFolder, measures: Sequence[str | Measure], truth: str | Path | None, cluster: str | None,
-    unit: Unit | None, choice: VerdictChoice, labels: object,
+    folder: RunFolder, measures: Sequence[str | Measure], truth: object, options: Mapping[str, Any]
 ) -> StoredScores:  # fmt: skip
     settings = folder.config.get("weigh") or {}
     try:
@@ -107,12 +100,9 @@ def _weighed(
         )
     except ValueError as error:
         raise InputError(f"{folder.path / CONFIG}: in `weigh`, {error}") from None
-    questions = truth or folder.questions
-    weighing = weigh(
-        questions, [folder.path], rule=settings.get("rule") or defaults.RULE, steps=settings.get("fold"),
-        unit=unit or folder.config.get("unit"), cluster=cluster or settings.get("cluster"),
-        verdicts=choice.verdicts, judge=choice.judge, labels=labels,
-    )  # fmt: skip
+    named = {name: settings.get(name) for name in ("rule", "cluster", "min_gain")}
+    named |= {"steps": settings.get("fold"), "unit": folder.config.get("unit")}
+    configured = {name: value for name, value in named.items() if value}
+    weighing = weigh(folder.questions if truth is None else truth, [folder.path], **{**configured, **options})
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
-    scores = weighing.scores(specs, min_gain=settings.get("min_gain"))
-    return StoredScores(scores, weighing.latency_ms, origin="run")
+    return StoredScores(weighing.scores(specs), weighing.latency_ms, origin="run")

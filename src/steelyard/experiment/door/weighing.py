@@ -17,11 +17,11 @@ from steelyard.align.rankings import align_all
 from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats
-from steelyard.base.choices import OnDuplicate, Policy, Unit
+from steelyard.base.choices import Policy
 from steelyard.base.defaults import DefaultMeasures
-from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.options import WeighOptions
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
 from steelyard.data.folders.run_folder import RunFolder
@@ -35,7 +35,7 @@ from steelyard.experiment.door.opening import Inputs, Texts, no_texts
 from steelyard.experiment.door.units import check_document_measures, resolver_of
 from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.door.weighed import Weighed, runs_together, weigh_system
-from steelyard.experiment.review_choice import are_handed_in, review_of
+from steelyard.experiment.review_choice import are_handed_in, check_labels, review_of
 from steelyard.experiment.table.arrays import SHARED_GOLD, without_relevant
 from steelyard.experiment.table.same_judge import reads_verdicts
 from steelyard.experiment.table.scores import Scores
@@ -43,6 +43,7 @@ from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse, parse_all
 from steelyard.measures.alignment import stacked, stacks
 from steelyard.stats.spread import means_of_runs
+from steelyard.text.folding import DEFAULT_STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +54,9 @@ class Weighing:
     questions  query_id -> query, tags and answer, as far as they are given
     recipe     rule, steps and policy by which the gold is looked up
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
-    named_corpus  the one that was named, be gold looked up in it or not
-    choice     which verdicts measures of answers are computed from
-    label_choice  which labels of people correct measures of answers, as `evaluate` takes them
-    texts      those of documents that are named by id, for whoever wants to read them
-    cluster    which questions count as one, as `weigh` takes it; None: each by itself
+    named_corpus  the one that was named, whether gold is looked up in it or not
+    texts      those of documents that are named by id
+    options    by which they were weighed, and scores are counted
     """
 
     gold: Truth | Questions
@@ -66,25 +65,21 @@ class Weighing:
     recipe: Mapping[str, Any] = field(repr=False)
     corpus: Corpus | None = field(repr=False, default=None)
     texts: Texts = field(repr=False, default=no_texts)
-    cluster: str | Mapping[str, object] | None = field(repr=False, default=None)
     named_corpus: Corpus | None = field(repr=False, default=None)
-    choice: VerdictChoice = field(repr=False, default_factory=VerdictChoice)
-    label_choice: object = field(repr=False, default=None)
+    options: WeighOptions = field(repr=False, default_factory=WeighOptions)
 
     @classmethod
-    def of(
-        cls, inputs: Inputs, *, on_duplicate: OnDuplicate, rule: str, steps: Sequence[str], unit: Unit | None = None,
-        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
-    ) -> Weighing:  # fmt: skip
-        """Align every system with the gold; options as of `weigh`.
+    def of(cls, inputs: Inputs, options: WeighOptions) -> Weighing:
+        """Align every system with the gold.
 
         Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
         Raises   InputError and its children.
         """
-        gold = inputs.gold
-        if isinstance(gold, Questions) or unit == "document":
-            resolver = resolver_of(gold, corpus=inputs.corpus, rule=rule, steps=steps, unit=unit)
-            return cls.of_resolver(inputs, resolver, on_duplicate=on_duplicate, cluster=cluster, progress=progress)
+        gold, on_duplicate, progress = inputs.gold, options.on_duplicate, options.progress
+        if isinstance(gold, Questions) or options.unit == "document":
+            steps = DEFAULT_STEPS if options.steps is None else tuple(options.steps)
+            resolver = resolver_of(gold, corpus=inputs.corpus, rule=options.rule, steps=steps, unit=options.unit)
+            return cls.of_resolver(inputs, resolver, options)
         weighed = list[Weighed]()
         systems = [run for system in inputs.systems for run in system.runs]
         progress("runs", 0, len(systems))
@@ -96,17 +91,14 @@ class Weighing:
             gold,
             runs_together(inputs.systems, weighed),
             inputs.questions,
-            {"on_duplicate": on_duplicate},
+            _recipe(options),
             texts=inputs.texts,
-            cluster=cluster,
             named_corpus=inputs.corpus,
+            options=options,
         )._checked()
 
     @classmethod
-    def of_resolver(
-        cls, inputs: Inputs, resolver: Resolver | DocumentResolver, *, on_duplicate: OnDuplicate,
-        cluster: str | Mapping[str, object] | None = None, progress: Progress = no_progress,
-    ) -> Weighing:  # fmt: skip
+    def of_resolver(cls, inputs: Inputs, resolver: Resolver | DocumentResolver, options: WeighOptions) -> Weighing:
         """Align every system with the gold of a resolver, which keeps what it resolves for the systems of later calls.
 
         Raises   InputError and its children.
@@ -115,32 +107,41 @@ class Weighing:
         # Documents say nothing of chunks that a run names by their ids alone.
         has_chunks = inputs.corpus is not None and inputs.corpus.chunks is not None
         systems = [run for system in inputs.systems for run in system.runs]
-        progress("runs", 0, len(systems))
+        options.progress("runs", 0, len(systems))
         for system in systems:
-            weighed.append(weigh_system(system, resolver, on_duplicate, has_chunks=has_chunks))
-            progress("runs", len(weighed), len(systems))
-        recipe = {"on_duplicate": on_duplicate, **resolver.recipe}
+            weighed.append(weigh_system(system, resolver, options.on_duplicate, has_chunks=has_chunks))
+            options.progress("runs", len(weighed), len(systems))
         weighed = runs_together(inputs.systems, weighed)
         return cls(
-            resolver.gold, weighed, inputs.questions, recipe, inputs.corpus, inputs.texts, cluster,
-            named_corpus=inputs.corpus,
+            resolver.gold, weighed, inputs.questions, _recipe(options) | resolver.recipe, inputs.corpus, inputs.texts,
+            named_corpus=inputs.corpus, options=options,
         )._checked()  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Weighing({len(self.weighed)} systems × {len(self.query_ids)} questions)"
 
     def _checked(self) -> Weighing:
-        """The same, its clusters computed: an unknown field is refused before anything else is."""
+        """The same, where fields, verdicts and labels that are named are those of its questions and systems.
+
+        Raises   InputError.
+        """
         _ = self.clustering
+        check_labels(self.options.labels, self.systems)
+        self._choice.checked(self.systems)
         return self
+
+    @property
+    def _choice(self) -> VerdictChoice:
+        """Which verdicts measures of answers are computed from."""
+        return VerdictChoice(self.options.verdicts, self.options.judge, self.options.progress)
 
     @cached_property
     def clustering(self) -> Clustering | None:
         """Which questions belong together, and count as one for intervals and tests; None: each by itself."""
-        if self.cluster is None:
+        if self.options.cluster is None:
             return None
         return question_clusters(
-            self.cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids
+            self.options.cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids
         )  # fmt: skip
 
     @cached_property
@@ -227,15 +228,20 @@ class Weighing:
         measures: Iterable[str | Measure] | str | Measure,
         *,
         min_gain: float | None = None,
-        missing: Policy = defaults.MISSING,
-        no_relevant: Policy = defaults.NO_RELEVANT,
+        missing: Policy | None = None,
+        no_relevant: Policy | None = None,
     ) -> Scores:
-        """Values of measures; options as of `evaluate`.
+        """Values of measures; options as of `evaluate`, by default those by which it was weighed.
 
         Raises   MeasureError, InputError.
         """
-        _check_choice("missing", missing, ("zero", "skip"))
-        _check_choice("no_relevant", no_relevant, ("zero", "skip"))
+        options = self.options
+        options = WeighOptions(
+            min_gain=options.min_gain if min_gain is None else min_gain,
+            missing=missing or options.missing,
+            no_relevant=no_relevant or options.no_relevant,
+        )
+        min_gain, missing, no_relevant = options.min_gain, options.missing, options.no_relevant
         specs = parse_all(measures, **({} if min_gain is None else {"min_gain": min_gain}))
         of_answers = [j for j, spec in enumerate(specs) if spec.definition.of_answers]
         self._check_inputs(specs)
@@ -296,10 +302,10 @@ class Weighing:
         clusters = None if self.clustering is None else self.clustering.codes
         corrections = dict[str, SystemCorrections]()
         for place, system in enumerate(self.weighed if judged else ()):
-            if (review := review_of(self.label_choice, system.name, system.folder)) is not None:
+            if (review := review_of(self.options.labels, system.name, system.folder)) is not None:
                 corrections[system.name] = self.answers.corrections(
                     place, judged, review, left_out=left_out[place], clusters=clusters,
-                    handed_in=are_handed_in(self.label_choice, system.name),
+                    handed_in=are_handed_in(self.options.labels, system.name),
                 )  # fmt: skip
         return corrections
 
@@ -380,7 +386,7 @@ class Weighing:
             known = [question for of in (self.questions, own) if (question := of.get(query_id)) is not None]
             return next((q for q in known if q.answers), known[0] if known else replace(unknown, query_id=query_id))
 
-        return Answers(self.weighed, Questions.of(map(asked, self.query_ids), name=self.gold.name), self.choice)
+        return Answers(self.weighed, Questions.of(map(asked, self.query_ids), name=self.gold.name), self._choice)
 
     def _irrelevant(self, specs: Sequence[Measure]) -> Bools:
         """(s, m, q) queries without anything relevant, as the truth decides: once for all that share it."""
@@ -401,7 +407,7 @@ class Weighing:
             "no_relevant": no_relevant,
             **self.recipe,
             **({} if self.clustering is None else {"cluster": self.clustering.by}),
-            **({SHARED_GOLD: lambda: self._shared_gold} if self.cluster in (None, DOC) else {}),
+            **({SHARED_GOLD: lambda: self._shared_gold} if self.options.cluster in (None, DOC) else {}),
         }
 
     def _check_inputs(self, specs: Sequence[Measure]) -> None:
@@ -484,9 +490,9 @@ def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
     return listed[0] if len(listed) == 1 else {item for part in listed for item in part}
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+def _recipe(options: WeighOptions) -> dict[str, Any]:
+    """What the values depend on besides rule, steps and unit."""
+    return {"on_duplicate": options.on_duplicate}
 
 
 def _latencies(runs: Sequence[Weighed]) -> list[list[float]]:
