@@ -82,7 +82,7 @@ SCORES, WEIGHING = sy.evaluate(TRUTH, RUNS, "mrr"), sy.weigh(TRUTH, RUNS)
     [
         (lambda: sy.compare("q.qrels"), "takes a truth and runs, a Weighing or Scores, and was given 'q.qrels' alone"),
         (lambda: sy.compare(sy.compare(SCORES)), "was given a Comparison; call sy.compare(truth,"),
-        (lambda: sy.compare(SCORES, measures="mrr"), "was given Scores, which holds its runs, and 'mrr'; name other arguments"),
+        (lambda: sy.compare(SCORES, "mrr"), "was given Scores, which holds its runs, and 'mrr'; name other arguments"),
         (lambda: sy.compare(WEIGHING, rule="any"), r"rule says how runs are weighed, and these are; call sy.weigh\("),
         (lambda: sy.compare(SCORES, missing="skip"), "missing needs rankings, and these are scores"),
         (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),

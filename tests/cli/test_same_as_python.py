@@ -333,7 +333,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
             lambda: report_terminal(
-                sy.Report.of(sy.weigh(TRUTH, RUNS), measures="mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
+                sy.Report.of(TRUTH, RUNS, "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
             ),
         ),
     ],
