@@ -339,9 +339,7 @@ def _document_table(table: ChunkTable, documents: Sequence[Document] | None, of_
     )
 
 
-def _losses(
-    gold: Gold, names: _Names, table: ChunkTable, documents: Sequence[Document] | None
-) -> dict[int, Loss]:  # fmt: skip
+def _losses(gold: Gold, names: _Names, table: ChunkTable, documents: Sequence[Document] | None) -> dict[int, Loss]:
     """Why no chunk is of the document of a piece: there is none, or it gave no chunk."""
     doc_ids = {document.doc_id for document in documents or ()}
     losses = dict[int, Loss]()

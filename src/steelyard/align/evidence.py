@@ -151,7 +151,7 @@ def _align_items(a: Alignment, items: _Items) -> Alignment:
 
 def _align_characters(
     gold: ResolvedGold, a: Alignment, ranking: pl.DataFrame, place: Ints
-) -> tuple[Alignment, Alignment, Bools]:  # fmt: skip
+) -> tuple[Alignment, Alignment, Bools]:
     """Gold and shown characters as alignments, and the queries whose gold characters can be counted."""
     resolution, pieces = gold.resolution, gold.resolution.gold
     shown, without_place = _shown(gold, ranking)

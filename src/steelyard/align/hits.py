@@ -28,7 +28,7 @@ class Aligned:
 
 def alignments_of(
     truth: Truth, *, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools, tied: list[TieBlocks]
-) -> list[Alignment]:  # fmt: skip
+) -> list[Alignment]:
     """Hits in any order as the alignments of r runs.
 
     query, rank, gain   (h,) of each judged retrieved document; a query is numbered run * len(truth) + its place

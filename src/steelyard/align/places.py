@@ -181,7 +181,7 @@ class Holdings:
     @classmethod
     def by_place(
         cls, piece: Ints, spans: Spans, place: Ints, *, chunk: Ints, chunks: Spans, documents: Sequence[Document] | None
-    ) -> Holdings:  # fmt: skip
+    ) -> Holdings:
         """Chunks that overlap a place of a piece.
 
         piece, spans, place   (l,) each place of each piece: one stretch
@@ -189,9 +189,7 @@ class Holdings:
         """
         at, of = join(spans, chunks)
         gold, shown = spans.take(at), chunks.take(of)
-        bounds = np.stack(
-            [np.maximum(gold.start, shown.start), np.minimum(gold.end, shown.end), gold.start, gold.end]
-        )  # fmt: skip
+        bounds = np.stack([np.maximum(gold.start, shown.start), np.minimum(gold.end, shown.end), gold.start, gold.end])
         if documents is not None:
             base, visible = _visible(documents, np.unique(gold.doc))
             seen = visible[base[gold.doc] + bounds]

@@ -181,9 +181,7 @@ def _small_size(run: Run | StreamedRun) -> int | None:
     return size if size is not None and size <= _SMALL_BYTES else None
 
 
-def _align_group(
-    truth: Truth, group: list[Run | StreamedRun]
-) -> tuple[list[Run | StreamedRun], list[Aligned] | None]:  # fmt: skip
+def _align_group(truth: Truth, group: list[Run | StreamedRun]) -> tuple[list[Run | StreamedRun], list[Aligned] | None]:
     """The runs, and how they align where they can be aligned together."""
     files = [run.content for run in group if isinstance(run.content, TrecFile)]
     frames = read_together(files) if len(group) > 1 else None

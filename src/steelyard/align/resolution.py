@@ -134,9 +134,7 @@ def resolve(
         documents=numbered, n_unplaced=n_unplaced, lost={},
     )  # fmt: skip
     held = resolution.is_held
-    return replace(
-        resolution, lost={row: loss for row, loss in sorted(losses.items()) if not held[gold.group[row]]}
-    )  # fmt: skip
+    return replace(resolution, lost={row: loss for row, loss in sorted(losses.items()) if not held[gold.group[row]]})
 
 
 def _is_own(gold: Gold, pairs: Ints, retrieved: tuple[Ints, Ints] | None, n_chunks: int) -> Bools:
@@ -193,7 +191,7 @@ def _pairs(pairs: Sequence[tuple[int, int]]) -> Ints:
 
 def _holdings_by_place(
     gold: Gold, table: ChunkTable, placed: Ints, spans: Spans, *, place: Ints, documents: NumberedDocuments
-) -> list[Holdings]:  # fmt: skip
+) -> list[Holdings]:
     """Pieces with a place and chunks with one; coarse pieces are held by any overlap."""
     chunk, chunks = table.spans(documents.row)
     fine = np.flatnonzero(np.isin(placed, gold.rows(*_PASSAGES)))
@@ -208,9 +206,8 @@ def _holdings_by_place(
 
 
 def _holdings_by_text(
-    gold: Gold, table: ChunkTable, placed: Ints, spans: Spans, *, documents: NumberedDocuments,
-    steps: Sequence[str],
-) -> Holdings:  # fmt: skip
+    gold: Gold, table: ChunkTable, placed: Ints, spans: Spans, *, documents: NumberedDocuments, steps: Sequence[str]
+) -> Holdings:
     """Passages and chunks by their texts: those of which one at least has no place."""
     nowhere = np.ones(len(table), bool)
     nowhere[table.spans(documents.row)[0]] = False
@@ -318,7 +315,7 @@ def _place_by_chunks(
 
 def _place_ids(
     gold: Gold, table: ChunkTable, documents: NumberedDocuments, piece: Ints, chunk: Ints, places: Places
-) -> None:  # fmt: skip
+) -> None:
     """Chunks named by id have the place that the table has for them."""
     by_id = np.isin(piece, gold.rows("chunk"))
     for row, c in zip(piece[by_id].tolist(), chunk[by_id].tolist(), strict=True):

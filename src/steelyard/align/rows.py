@@ -280,9 +280,7 @@ class _Hits:
         if part.tied is not None:
             self.tied.append(part.tied)
 
-    def _settle_duplicates(
-        self, frame: pl.DataFrame, query: Ints, counts: Ints, row: int
-    ) -> tuple[pl.DataFrame, Ints]:  # fmt: skip
+    def _settle_duplicates(self, frame: pl.DataFrame, query: Ints, counts: Ints, row: int) -> tuple[pl.DataFrame, Ints]:
         if self.on_duplicate == "error":
             block = np.searchsorted(np.cumsum(counts), row, "right")
             query_id = self.truth.query_ids[query[block] % len(self.truth)]

@@ -222,7 +222,7 @@ def _of_dates(
     first = dates.get(plan.reference_name)
     differing = {
         system: f"date is {first} and {date}" for system, date in dates.items() if first and date and date != first
-    }  # fmt: skip
+    }
     if anchors is not None and not differing:
         raise InputError("anchors: all systems were judged in one way; leave out --anchors")
     if not differing or plan.test != "t":

@@ -52,7 +52,7 @@ def detectable_difference(sample: Sample, i: int, plan: Plan, critical: float | 
     if critical is None:
         difference = min_detectable_difference(
             d, test=plan.test, alpha=plan.alpha, n_comparisons=plan.n_comparisons, clusters=clusters
-        )  # fmt: skip
+        )
     else:
         # No pair is surer than by its own test.
         own = min_detectable_difference(d, test="randomization", alpha=plan.alpha, clusters=clusters)

@@ -224,7 +224,7 @@ class Comparison(Result):
                 _row(row) for row in self.frame.filter(pl.col("segment").is_null(), measure=name).iter_rows(named=True)
             ]
             for name in map(str, self.measures)
-        }  # fmt: skip
+        }
 
     @cached_property
     def groups(self) -> dict[str, list[list[str]]]:

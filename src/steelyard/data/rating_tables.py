@@ -126,9 +126,7 @@ def table_rows(frame: pl.DataFrame, name: str, origin: str, columns: RatingColum
     return concatenated([_part(ids, frame[label], pl.Series([label]), origin) for label in wanted])
 
 
-def _ids(
-    frame: pl.DataFrame, items: Sequence[str], question: str | None, doc: str | None, origin: str
-) -> pl.DataFrame:  # fmt: skip
+def _ids(frame: pl.DataFrame, items: Sequence[str], question: str | None, doc: str | None, origin: str) -> pl.DataFrame:
     """Item, question, document and number of each row; rows without a name are items by their place."""
 
     def text(name: str | None) -> pl.Expr:
@@ -183,9 +181,7 @@ def _of_qrels(frame: pl.DataFrame, name: str, origin: str) -> pl.DataFrame:
     ).select(RATING.names())  # fmt: skip
 
 
-def _column(
-    frame: pl.DataFrame, names: Sequence[str], *, origin: str, named: str | None = None
-) -> str | None:  # fmt: skip
+def _column(frame: pl.DataFrame, names: Sequence[str], *, origin: str, named: str | None = None) -> str | None:
     """The column that is named, or the first of some that is there; None without one.
 
     Raises   InputError for a named one that is not there.

@@ -180,7 +180,7 @@ def diagnose_weighing(
 
 def _judged(
     weighing: Weighing, runs: Mapping[str, RunVerdicts], min_gain: float, criteria: Criteria | None
-) -> list[JudgedSystem | None]:  # fmt: skip
+) -> list[JudgedSystem | None]:
     """The judged answers of each system; None of those without verdicts."""
     clusters = None if weighing.clustering is None else weighing.clustering.codes
     return [

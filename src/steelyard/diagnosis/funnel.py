@@ -301,7 +301,7 @@ def funnel(
 
 def _count_pieces(
     weighed: Weighed, lists: Lists, k: int, min_gain: float, absent: pl.DataFrame | None
-) -> dict[str, Ints]:  # fmt: skip
+) -> dict[str, Ints]:
     """(q,) pieces of gold: all, outside the corpus, cut, in the lists, in the first k before reranking, and found."""
     final, before = lists.final.pieces, lists.before.pieces
     n = final.n_queries

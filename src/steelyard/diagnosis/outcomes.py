@@ -258,9 +258,7 @@ def _reaching(measure: Callable[[JudgedAnswers], Floats], judged: JudgedAnswers,
     return np.select([~defined, holds, fails], [UNDEFINED, YES, NO], OPEN).astype(np.int8)
 
 
-def place_outcomes(
-    state: Codes, answerable: Codes, gold_in_context: Codes, *, correct: Codes, faithful: Codes
-) -> Ints:  # fmt: skip
+def place_outcomes(state: Codes, answerable: Codes, gold_in_context: Codes, *, correct: Codes, faithful: Codes) -> Ints:
     """(q,) places in OUTCOMES, from (q,) codes of states, and of what holds: YES, NO, OPEN or UNDEFINED."""
     answered, abstained = state == ANSWERED, state == ABSTAINED
     conditions = {
@@ -322,7 +320,7 @@ class JudgedSystem:
 
 def _gold_chunks(
     weighed: Weighed, labels: Truth, records: Sequence[JudgedAnswer], min_gain: float
-) -> list[Bools | None]:  # fmt: skip
+) -> list[Bools | None]:
     """Which chunks of the context of each question hold gold; None where the context is unknown.
 
     Where documents are weighed, a chunk of a gold document does.

@@ -175,7 +175,7 @@ def plan_judging(
         calls = asdict(plan(cases, split, golds)) if callable(plan) else {}
     return JudgingPlan(
         own_judge.name, len(outputs.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
-    )  # fmt: skip
+    )
 
 
 def _judged(

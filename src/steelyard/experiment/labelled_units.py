@@ -174,7 +174,7 @@ class SystemLabels:
             unlabelled=[
                 " × ".join(s.strata[place].name for s, place in zip(samples, cells[n], strict=True)) for n in empty
             ],
-        )  # fmt: skip
+        )
 
     def _tables_of(self, spec: Measure) -> Sequence[ItemTable]:
         """From which tables a measure is computed here: without their verdicts, some value is not known.

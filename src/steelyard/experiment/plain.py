@@ -113,9 +113,7 @@ def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain
     return _value("recall", retrieved, relevant, k, min_gain=min_gain)
 
 
-def f(
-    retrieved: Ids, relevant: Relevant, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0
-) -> float:  # fmt: skip
+def f(retrieved: Ids, relevant: Relevant, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0) -> float:
     """Weighted harmonic mean of precision and recall; recall weighs beta times as much.
 
     >>> f(["d1", "d2"], {"d1", "d3", "d4"}, beta=2)
@@ -210,7 +208,7 @@ def rbp(
 
 def dcg(
     retrieved: Ids, relevant: Relevant, *, k: int | None = None, gain: str | Mapping[float, float] = "linear"
-) -> float:  # fmt: skip
+) -> float:
     """Discounted cumulated gain with discount log2(rank + 1).
 
     >>> dcg(["d1", "d2"], {"d1": 3, "d2": 1})

@@ -21,7 +21,7 @@ _QUESTION = "q"
 
 def score_answer(
     measure: str | Measure, answer: str, contexts: Texts | None = None, gold: str | Iterable[str] = ()
-) -> float:  # fmt: skip
+) -> float:
     """Any registered measure of one answer, as far as what is passed defines it.
 
     >>> score_answer("hallucination", "It opens at 9. Tea is free.", ["Opening hours: 9 to 17."], gold="At 9.")

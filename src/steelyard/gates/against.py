@@ -69,9 +69,7 @@ def lacks_gold(scores: Scores, system: str, measure: Measure) -> bool:
     return bool(scores.lacks_gold[list(scores.systems).index(system), list(scores.measures).index(measure)])
 
 
-def percentile_resolution(
-    half: float, n: int, p: float, *, margin: float, alpha: float
-) -> tuple[float, int | None]:  # fmt: skip
+def percentile_resolution(half: float, n: int, p: float, *, margin: float, alpha: float) -> tuple[float, int | None]:
     """Margin that n questions can hold in 80 of 100 cases where nothing was lost, and how many hold the one asked for.
 
     half   from the difference to its limit at alpha; it becomes shorter as the root of n.  Where it is infinite, there

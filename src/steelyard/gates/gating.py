@@ -285,9 +285,8 @@ def _signature(scores: Scores, checks: Sequence[Check]) -> Signature | None:
         return scores.signature
     counts = [check.n for check in checks]
     return replace(
-        scores.signature, measures=tuple(dict.fromkeys(check.name for check in checks)),
-        n=(min(counts), max(counts)),
-    )  # fmt: skip
+        scores.signature, measures=tuple(dict.fromkeys(check.name for check in checks)), n=(min(counts), max(counts))
+    )
 
 
 def _of_judge_alone(

@@ -155,7 +155,7 @@ def judge_notes(calibration: Calibration) -> list[Note]:
 
 def _level_check(
     system: str, name: str, estimate: Estimate, limit: float, n: int, n_labels: int, min_labels: int
-) -> Check:  # fmt: skip
+) -> Check:
     """Whether the whole interval is at a level; how many labels would decide where it spans it."""
     if math.isnan(estimate.value):
         reason: CheckReason = "undefined"

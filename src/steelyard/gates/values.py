@@ -113,9 +113,8 @@ def _mean(scores: Scores, i: int, j: int, standard: Standard) -> StandardValue:
 
 
 def _number(
-    scores: Scores, i: int, standard: Standard, numbers: Numbers,
-    latencies: Sequence[float] | Sequence[Sequence[float]],
-) -> StandardValue:  # fmt: skip
+    scores: Scores, i: int, standard: Standard, numbers: Numbers, latencies: Sequence[float] | Sequence[Sequence[float]]
+) -> StandardValue:
     """A number by what there is of it: handed in, a column of the scores, a ratio of two, or latencies."""
     system, name = scores.systems[i], standard.measure
     if name in numbers:

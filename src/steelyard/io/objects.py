@@ -158,7 +158,7 @@ def _plain_truth(data: ByQuery) -> pl.DataFrame | None:
 
 def plain_frame(
     queries: list[str], counts: list[int], docs: list[str], numbers: list[float], schema: pl.Schema
-) -> pl.DataFrame | None:  # fmt: skip
+) -> pl.DataFrame | None:
     """Columns of texts and finite numbers as a frame; None where any value is something else.
 
     queries, counts   (q,) ids and how many documents each has;   docs, numbers   (n,) of all documents

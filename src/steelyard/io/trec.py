@@ -44,9 +44,8 @@ class Layout:
 
 
 RUN = Layout(
-    "run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score",
-    guard="rank",
-)  # fmt: skip
+    "run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), ("query_id", "doc_id", "score"), "score", guard="rank"
+)
 QRELS = Layout(
     "qrels", ("query_id", "iteration", "doc_id", "gain"), ("query_id", "doc_id", "gain"), "gain", joined=(7, 8)
 )

@@ -63,12 +63,10 @@ def _f1_of_jaccard(values: Floats) -> Floats:
 
 AGGREGATIONS: dict[Aggregate, Aggregation] = {
     "mean": Aggregation("mean", "a mean", _same, _same, arithmetic=True),
-    "geometric": Aggregation(
-        "geometric mean, with a floor of 0.00001", "a geometric mean", _logarithm, np.exp
-    ),
+    "geometric": Aggregation("geometric mean, with a floor of 0.00001", "a geometric mean", _logarithm, np.exp),
     "total": Aggregation("mean; the total in `steelyard trec-eval`", "a mean", _same, _same, arithmetic=True),
     "f1": Aggregation("2J / (1 + J), J being the mean", "an F1 over all questions", _same, _f1_of_jaccard),
-}  # fmt: skip
+}
 
 
 @cache

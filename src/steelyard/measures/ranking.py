@@ -44,9 +44,7 @@ def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str 
     "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut",
     parameters=TIES,
 )  # fmt: skip
-def average_precision(
-    a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical"
-) -> Floats:  # fmt: skip
+def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
     return ratio(_precisions(a, k, min_gain, ties), n_relevant_judged(a, min_gain))
 
@@ -138,7 +136,7 @@ def infap(a: Alignment, *, min_gain: float = 1.0) -> Floats:
 )
 def rbp(
     a: Alignment, *, k: int | None = None, p: float = 0.8, gain: str | GainMap = "binary", min_gain: float = 1.0
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Rank-biased precision: what a reader finds who goes on to the next document with probability p."""
     if gain == "binary":
         return (1 - p) * a.per_query(relevant_hits(a, k, min_gain) * p ** (a.hit_rank - 1.0))

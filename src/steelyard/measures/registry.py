@@ -253,7 +253,7 @@ def measure(
 
 def _parameters(
     measure: str, defaults: Mapping[str, Any], declarations: Mapping[str, Parameter]
-) -> dict[str, Parameter]:  # fmt: skip
+) -> dict[str, Parameter]:
     """Every parameter with its declaration, in the order of the signature."""
     odd = next((key for key in declarations if key not in defaults), None)
     if odd is not None:

@@ -216,7 +216,7 @@ def _is_replaced(definition: Definition, key: str, values: Mapping[str, Paramete
 
 def _taken(
     definition: Definition, defaults: Mapping[str, ParameterValue], own: Mapping[str, ParameterValue]
-) -> dict[str, ParameterValue]:  # fmt: skip
+) -> dict[str, ParameterValue]:
     """Of other defaults those that a measure takes, beside the values that it has itself."""
     return {
         key: value
@@ -326,7 +326,7 @@ def weight_of_recall(x: float) -> dict[str, ParameterValue]:
 
 def _as_ir_measures(
     spelling: str, name: str, arguments: dict[str, ParameterValue]
-) -> tuple[str, dict[str, ParameterValue]]:  # fmt: skip
+) -> tuple[str, dict[str, ParameterValue]]:
     """Name and parameters by ir_measures, where a parameter makes another measure, or is another one than ours."""
     if spelling == "numret" and "min_gain" in arguments:
         return "n_relevant_retrieved", arguments

@@ -231,7 +231,7 @@ def _parts_character(text: str, i: int) -> bool:
 
 def _split_recursively(
     text: str, start: int, end: int, *, separators: Sequence[str], size: int, overlap: int, spans: list[Span]
-) -> None:  # fmt: skip
+) -> None:
     coarsest, finer = separators[-1], separators[:0]
     for i, separator in enumerate(separators):
         if not separator or text.find(separator, start, end) >= 0:

@@ -250,9 +250,7 @@ class SystemAgreement:
     means: Mapping[str, tuple[float, float]]
 
 
-def system_agreement(
-    ratings: Ratings, against: str, runs: object, measure: str | Measure
-) -> list[SystemAgreement]:  # fmt: skip
+def system_agreement(ratings: Ratings, against: str, runs: object, measure: str | Measure) -> list[SystemAgreement]:
     """Of each rater but the reference, best Kendall first.
 
     Raises   InputError for fewer than three systems, grades that are no numbers, no common query.

@@ -230,9 +230,7 @@ def _counts(options: PairOptions, rater: int, other: int, *, resample: bool) -> 
     )  # fmt: skip
 
 
-def _estimates(
-    block: Sequence[_Counts], options: PairOptions, against_reference: bool
-) -> list[dict[str, Estimate]]:  # fmt: skip
+def _estimates(block: Sequence[_Counts], options: PairOptions, against_reference: bool) -> list[dict[str, Estimate]]:
     """Statistics by name of each pair, at once of those that use the same labels."""
     estimates: list[dict[str, Estimate]] = [{} for _ in block]
     alike: dict[tuple[bytes, bytes], list[int]] = {}

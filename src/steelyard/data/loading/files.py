@@ -62,9 +62,7 @@ class Loaded(Sequence[Document]):
         return self.documents[at]
 
 
-def load(
-    path: str | Path, *, encoding: str | Mapping[str, str] = DETECT, pattern: str | None = None
-) -> Loaded:  # fmt: skip
+def load(path: str | Path, *, encoding: str | Mapping[str, str] = DETECT, pattern: str | None = None) -> Loaded:
     """Documents of a file, of a folder with all folders in it, or of a BEIR folder (one that holds corpus.jsonl).
 
     encoding   of all text files, to which they are held strictly; or a table by pattern, {"legacy/**": "gbk"}, of which

@@ -99,7 +99,7 @@ def _outside(spec: Measure, units: LabelledUnits, system: str, *, handed_in: boo
 
 def _correction(
     spec: Measure, units: LabelledUnits, n_questions: int, *, left_out: Bools, clusters: Ints | None
-) -> Correction:  # fmt: skip
+) -> Correction:
     counted = ~left_out[units.owner]
 
     def corrected(people: Floats) -> CorrectedMean:

@@ -141,7 +141,7 @@ def open_all_answers(questions: object, runs: object) -> tuple[Questions, list[S
 
 def _open_answers(
     questions: object, named_runs: Sequence[tuple[str | None, Sequence[object]]]
-) -> tuple[Questions, list[System]]:  # fmt: skip
+) -> tuple[Questions, list[System]]:
     runs = [run for _, repeats in named_runs for run in repeats]
     if sum(is_path(data) and str(data) == "-" for data in (questions, *runs)) > 1:
         raise InputError("standard input (-) can be read once only")

@@ -214,9 +214,7 @@ def completed(verdicts: RunVerdicts, run: Weighed, questions: Questions) -> RunV
 
     unjudged = unjudged_run(run, questions).verdicts.records
     together = [records.get(question.query_id, unjudged[question.query_id]) for question in questions]
-    return replace(
-        verdicts, verdicts=Verdicts(together, verdicts.verdicts.recipe, errors=verdicts.verdicts.errors)
-    )  # fmt: skip
+    return replace(verdicts, verdicts=Verdicts(together, verdicts.verdicts.recipe, errors=verdicts.verdicts.errors))
 
 
 def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:

@@ -99,7 +99,7 @@ class Weighed:
     @classmethod
     def of_documents(
         cls, system: System, outputs: Outputs, resolver: DocumentResolver, on_duplicate: OnDuplicate
-    ) -> Weighed:  # fmt: skip
+    ) -> Weighed:
         """A system's documents, each at the best of its chunks, against gold documents."""
         gold = resolver.resolve(outputs)
         listed = gold.listed(outputs, on_duplicate)
@@ -202,7 +202,7 @@ class Weighed:
 
 def weigh_system(
     system: System, resolver: Resolver | DocumentResolver, on_duplicate: OnDuplicate, *, has_chunks: bool
-) -> Weighed:  # fmt: skip
+) -> Weighed:
     """One run against the gold of a resolver;   has_chunks   whether a corpus says what chunks with bare ids are"""
     outputs = system.outputs
     if outputs is not None and isinstance(resolver, DocumentResolver):

@@ -91,9 +91,7 @@ def as_json(scores: Scores, *, per_query: bool = True) -> str:
     means = scores.mean().to_dicts()
     m = len(scores.measures)
     # Each system is put together when it is written: many thousands of them never lie in memory as dicts.
-    systems = {
-        name: partial(_system, scores, i, means[i * m : (i + 1) * m]) for i, name in enumerate(scores.systems)
-    }  # fmt: skip
+    systems = {name: partial(_system, scores, i, means[i * m : (i + 1) * m]) for i, name in enumerate(scores.systems)}
     columns = [str(measure) for measure in scores.measures if "numbers" in measure.definition.inputs]
     head = {"format": FORMAT, "signature": str(scores.signature)} | ({"columns": columns} if columns else {})
     highest = {"perfect": _highest(scores, computed(scores.perfect))}
@@ -161,7 +159,7 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     system["per_query"] = {
         query_id: _Line(line % tuple(texts[q * len(names) : (q + 1) * len(names)]))
         for q, query_id in enumerate(scores.query_ids)
-    }  # fmt: skip
+    }
     if (runs := scores.repeats.get(scores.systems[i])) is not None:
         components = scores.components.filter(system=scores.systems[i]).drop("system").iter_rows(named=True)
         system["components"] = {row.pop("measure"): row for row in components}
@@ -333,7 +331,7 @@ def _scores(content: Mapping[str, Any]) -> Scores:
 
 def _causes_of(
     systems: Sequence[Mapping[str, Mapping[str, Sequence[str]]]], names: Sequence[str], place: Mapping[str, int]
-) -> Codes | None:  # fmt: skip
+) -> Codes | None:
     """(s, m, q) causes of values; None where no system has any."""
     if not any(systems):
         return None

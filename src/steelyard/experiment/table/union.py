@@ -76,7 +76,7 @@ def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[s
 
 def _highest(
     field: str, measure: str, parts: Sequence[ScoreArrays], systems: Sequence[str], query_ids: Sequence[str]
-) -> Floats:  # fmt: skip
+) -> Floats:
     """(s, q) values of a perfect ranking, or of ceilings, by one measure, from the parts that have any."""
     together = np.full((len(systems), len(query_ids)), np.nan)
     for part in parts:
@@ -130,9 +130,7 @@ def _clustering(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Clust
     return Clustering(named[0] or OWN, connected(list(links.values())))
 
 
-def _repeats(
-    parts: Sequence[ScoreArrays], measures: Sequence[Measure], query_ids: Sequence[str]
-) -> dict[str, Floats]:  # fmt: skip
+def _repeats(parts: Sequence[ScoreArrays], measures: Sequence[Measure], query_ids: Sequence[str]) -> dict[str, Floats]:
     """system -> (r, m, q) values of each of its runs.
 
     Raises   InputError where parts have other numbers of runs of a system

@@ -230,9 +230,7 @@ def group_difference(
     )
 
 
-def _ends(
-    values: Floats, level: float, bounds: tuple[float, float], clusters: Clusters | None
-) -> tuple[float, float]:  # fmt: skip
+def _ends(values: Floats, level: float, bounds: tuple[float, float], clusters: Clusters | None) -> tuple[float, float]:
     if not len(values):
         return math.nan, math.nan
     interval = mean_intervals(values[:, None], level=level, bounds=bounds, clusters=clusters)

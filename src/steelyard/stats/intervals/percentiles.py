@@ -103,7 +103,7 @@ class PercentileSample:
     @classmethod
     def of(
         cls, values: Floats, clusters: Clusters | None, *, in_time: bool = False, in_order: bool = False
-    ) -> PercentileSample:  # fmt: skip
+    ) -> PercentileSample:
         """Sort values once."""
         codes = None if clusters is None else cluster_codes(clusters, len(values))
         return cls(values, np.sort(values), codes, in_time, in_order and neighbours_alike(values))
@@ -202,9 +202,7 @@ def _ends(ordered: Floats, p: float, level: float, n_effective: int) -> tuple[fl
     return low, high
 
 
-def _design_effects(
-    values: Floats, codes: Ints, p: float, value: float, *, in_time: bool
-) -> list[tuple[float, int]]:  # fmt: skip
+def _design_effects(values: Floats, codes: Ints, p: float, value: float, *, in_time: bool) -> list[tuple[float, int]]:
     """Of each length of blocks, how much more counts of values beyond a percentile vary, and how many blocks there are.
 
     Source   Korn & Graubard 1998.

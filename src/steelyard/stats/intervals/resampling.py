@@ -67,9 +67,7 @@ def cluster_bootstrap(
     shape = sums.shape[1:]
     draws = _draws(kinds, counts, shape, statistics, n_resamples=n_resamples, seed=seed)
     without = statistics(total - kinds.reshape(-1, *shape))
-    ends = [
-        _ends(values[m], draws[:, m], without[:, m], counts, level=level) for m in range(len(values))
-    ]  # fmt: skip
+    ends = [_ends(values[m], draws[:, m], without[:, m], counts, level=level) for m in range(len(values))]
     low, high = np.array(ends).reshape(-1, 2).T
     return Resampled(values, low, high, np.where(np.isnan(low), np.nan, _share_above(draws)))
 

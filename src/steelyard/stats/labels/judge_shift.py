@@ -84,9 +84,7 @@ def judge_shift(anchors: AnchorShift, *, clusters: Ints | None = None) -> MeanEr
     return MeanError(total, math.hypot(spread.error, RARE * exposed / anchors.count.sum()), spread.df, n)
 
 
-def without_shift(
-    d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None, times: float = 1.0
-) -> MeanError:  # fmt: skip
+def without_shift(d: Floats, anchors: AnchorShift, *, clusters: Ints | None = None, times: float = 1.0) -> MeanError:
     """The mean difference of two systems that were judged by two judges, had one judge judged both, and its error.
 
     The anchors are in the questions themselves: what a judge makes of an anchor is taken off that very question, so

@@ -63,7 +63,7 @@ def corrected_rate(
     z = NormalDist().inv_cdf((1 + share(level, "level")) / 2)
     low, high = _ends(
         judged, n, _smoothed(hits, n_positive), _smoothed(rejections, n_negative), share_of=n_shared / n, z=z
-    )  # fmt: skip
+    )
     return CorrectedRate(value, min(max(low, 0.0), value), max(min(high, 1.0), value))
 
 

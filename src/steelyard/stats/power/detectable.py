@@ -101,7 +101,7 @@ def detectable_errors(
 
 def questions_planned(
     effect: float, *, df: float, power: float = 0.8, alpha: float = 0.05, n_comparisons: int = 1
-) -> int | None:  # fmt: skip
+) -> int | None:
     """Fewest questions with which a paired t test shows an effect with this chance, on average over pilots.
 
     effect    above 0, the difference that matters over the standard deviation of differences, as a pilot estimates it
@@ -137,9 +137,7 @@ def stretch(df: float, *, power: float, alpha: float) -> float:
     normal = require("scipy.special", extra="stats", what="power").ndtr
     judged, chances = _estimates(max(df / _UNREST, 1.0))
     critical, more = NormalDist().inv_cdf(1 - alpha), NormalDist().inv_cdf(power)
-    return _least(
-        lambda times: float((normal(times * (critical + more) * judged - critical) * chances).sum()), power
-    )  # fmt: skip
+    return _least(lambda times: float((normal(times * (critical + more) * judged - critical) * chances).sum()), power)
 
 
 @cache

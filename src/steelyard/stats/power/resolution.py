@@ -52,9 +52,7 @@ class Resolution:
         error = average.error * stretch(df, power=power, alpha=alpha)
         spread = math.sqrt(float((around**2).sum())) / len(d)
         around = around * (error / spread) if error else np.zeros(len(around))
-        return cls(
-            replace(unseen, sums=around), error, average.df, len(around), len(d) / len(around), alpha, power
-        )  # fmt: skip
+        return cls(replace(unseen, sums=around), error, average.df, len(around), len(d) / len(around), alpha, power)
 
     def lower(self, n: float) -> float:
         """How far below 0 the mean of n units lies with chance 1 - power."""

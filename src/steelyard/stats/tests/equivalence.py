@@ -131,9 +131,7 @@ def tost(
     )  # fmt: skip
 
 
-def loss_p(
-    d: npt.ArrayLike, *, margin: float, width: float | None = None, clusters: Clusters | None = None
-) -> float:  # fmt: skip
+def loss_p(d: npt.ArrayLike, *, margin: float, width: float | None = None, clusters: Clusters | None = None) -> float:
     """p of `non_inferiority` alone, several times as fast as with its limit: that of the test which says less.
 
     d         (n,) differences;   margin, width, clusters   as of `non_inferiority`

@@ -99,7 +99,7 @@ def count_extreme(grid: OnGrid, first: Ints, second: Ints, *, n_resamples: int |
 
 def unrejected_shifts(
     d: Floats, slack: float, *, sizes: Floats, n_resamples: int | None, seed: int
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """(r,) lowest and (r,) highest shift of the differences at which each sign pattern reaches the observed mean.
 
     A pattern that flips some questions reaches it for all shifts between the mean of those and the mean of the others;

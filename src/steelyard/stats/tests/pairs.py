@@ -167,9 +167,7 @@ def corrected(pairs: Pairs, correction: str, *, family: str | None = None) -> Pa
     if pairs.test == "tukey":
         raise InputError(f"Tukey's p-values are family-wise already; leave out the correction {correction!r}")
     correction_of_all = correct(pairs.p, method=correction, family=family or pairs.family)
-    return replace(
-        pairs, adjusted=correction_of_all.adjusted, correction=correction, family=correction_of_all.family
-    )  # fmt: skip
+    return replace(pairs, adjusted=correction_of_all.adjusted, correction=correction, family=correction_of_all.family)
 
 
 def systems_of(scores: npt.ArrayLike) -> Floats:
