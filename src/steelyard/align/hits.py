@@ -217,16 +217,12 @@ def _look_alike(ours: Iterable[str], theirs: Iterable[str]) -> str:
         our = by_sight.get(_seen(their), their)
         if our != their and not (our + their).isascii():
             advice = "remove white space and characters that cannot be seen"
-            if _same_form(our, their):
+            if unicodedata.normalize("NFC", our) == unicodedata.normalize("NFC", their):
                 advice = "bring the ids of both into one Unicode form, such as NFC"
             points = [("truth", _only_in(our, their)), ("run", _only_in(their, our))]
             differences = " and ".join(f"{codes} is in that of the {side} alone" for side, codes in points if codes)
             return f"{our!r} of the truth and {their!r} of the run look alike, but {differences}; {advice}"
     return ""
-
-
-def _same_form(our: str, their: str) -> bool:
-    return unicodedata.normalize("NFC", our) == unicodedata.normalize("NFC", their)
 
 
 def _seen(id: str) -> str:

@@ -57,17 +57,14 @@ def lists_of(weighed: Weighed, *, k: int = 1, reranked: bool | None = None) -> L
     n_chunks = None if weighed.corpus is None else len(weighed.corpus)
     final = weighed.alignment
     before = final if weighed.candidates is None else _candidates(weighed.candidates, final)
-    whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or _ends_by_itself(before)
+    whole = (n_chunks is not None and before.n_retrieved.max(initial=0) >= n_chunks) or (
+        before.n_queries >= _MANY and int((before.n_retrieved == before.n_retrieved.max()).sum()) == 1
+    )
     same = before is final or is_head(final, before)
     if same if reranked is None else not reranked:
         shown = before if same and k <= final.n_retrieved.max(initial=0) else final
         return Lists(shown, before if same else final, False, whole and same)
     return Lists(final, before, True, whole)
-
-
-def _ends_by_itself(a: Alignment) -> bool:
-    """Whether no common depth cut the lists: then several of them would have the greatest length."""
-    return a.n_queries >= _MANY and int((a.n_retrieved == a.n_retrieved.max()).sum()) == 1
 
 
 def _candidates(candidates: Alignment, final: Alignment) -> Alignment:

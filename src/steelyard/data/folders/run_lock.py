@@ -133,7 +133,9 @@ def _acquire(path: Path) -> tuple[FileIO, Holder | None]:
                 file.close()
                 continue
             earlier = _read(file) or earlier
-            if is_ours is False or (earlier is not None and not _is_stale(earlier, here, locked=bool(is_ours))):
+            if is_ours is False or (
+                earlier is not None and not (earlier.is_of_machine(here) if bool(is_ours) else earlier.has_ended(here))
+            ):
                 raise OutputError(_refusal(path, earlier, here))
             if not file.writable():
                 path.unlink()
@@ -162,14 +164,6 @@ def _open(path: Path) -> FileIO:
 def _read(file: FileIO) -> Holder | None:
     file.seek(0)
     return Holder.of_json(file.read(_LONGEST))
-
-
-def _is_stale(earlier: Holder, here: Holder, *, locked: bool) -> bool:
-    """Whether the holder named in the file is gone, although it is named.
-
-    locked   whether we hold the lock: then it has ended, if its lock reaches us
-    """
-    return earlier.is_of_machine(here) if locked else earlier.has_ended(here)
 
 
 def _refusal(path: Path, holder: Holder | None, here: Holder) -> str:
