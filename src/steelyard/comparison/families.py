@@ -9,14 +9,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats, Ints
-from steelyard.comparison.differences import NO_INTERVAL, corrected_test, interval_alphas, tested_p
-from steelyard.comparison.plan import TESTS, Plan
+from steelyard.comparison.differences import Difference, interval_alphas
+from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.stats.numerics import t_quantile
-from steelyard.stats.samples import differences, n_clusters, too_few
+from steelyard.stats.samples import n_clusters, too_few
 from steelyard.stats.tests.corrections import correct
-from steelyard.stats.tests.equivalence import loss_p, non_inferiority
 from steelyard.stats.tests.groups import guarded_tukey, indistinguishable
 from steelyard.stats.tests.pairs import Pairs, all_pairs, placed, sign_flip_pairs
 
@@ -26,23 +23,6 @@ MARGIN_TESTS = ("not_worse", "equivalent")
 def margin_correction(correction: str) -> str:
     """The correction of tests against the margin: that of the tests of difference, and Holm beside Tukey."""
     return "holm" if correction == "tukey" else correction
-
-
-def margin_tests(
-    gain: Floats, margin: float | None, *, width: float, identical: bool, clusters: Ints | None = None
-) -> dict[str, float | bool | None]:
-    """p of both tests of one system, by column; and their answers where both gave the same results, and there is no p.
-
-    gain               (n,) by how much the system is better
-    width, identical, clusters   as of `non_inferiority`
-    Returns            null where there is no margin, and where there is no test
-    """
-    if margin is None or len(gain) < 2:
-        return {}
-    if identical and not gain.any():
-        return dict.fromkeys(MARGIN_TESTS, True)
-    losses = [loss_p(sign * gain, margin=margin, width=width, clusters=clusters) for sign in (1, -1)]
-    return {"not_worse_p": losses[0], "equivalent_p": max(losses)}
 
 
 def correct_margins(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -63,33 +43,6 @@ def correct_margins(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
             pl.coalesce(pl.lit(adjusted < alpha), test).alias(test), pl.Series(f"{test}_p", alphas)
         ).rename({f"{test}_p": f"{test}_alpha"})
     return rows
-
-
-def margin_limits(sample: Sample, i: int, plan: Plan, alphas: Sequence[float]) -> tuple[float, float]:
-    """Both limits of a system's difference from the reference, each by the one-sided test of its side.
-
-    alphas   of the limit against a loss, and of that against a gain
-    Returns  (least, most), neither beyond the width; NaN where there is no test
-    """
-    below, above = alphas if sample.sign > 0 else alphas[::-1]
-    width = sample.measure.definition.width
-    if sample.runs:
-        difference = sample.difference(plan.reference, i)
-        return max(difference.interval(1 - 2 * below)[0], -width), min(difference.interval(1 - 2 * above)[1], width)
-    if (average := sample.errors.get((plan.reference, i))) is not None:
-        if not average.error > 0:
-            return NO_INTERVAL
-        return average.ends(*(t_quantile(1 - alpha, average.df) for alpha in (below, above)))
-    d = differences(sample.values[plan.reference], sample.values[i])
-    identical = plan.systems[i] in plan.identical
-    low, high = (
-        side * non_inferiority(
-            side * d, margin=plan.margin or width, width=width, alpha=alpha, clusters=sample.clusters,
-            identical=identical,
-        ).low
-        for side, alpha in ((1, below), (-1, above))
-    )  # fmt: skip
-    return low, high
 
 
 MOST_GROUPED = 100
@@ -145,23 +98,10 @@ def _pairs(sample: Sample, plan: Plan) -> Pairs:
     if plan.test == "randomization" and not sample.runs and not sample.errors:
         return sign_flip_pairs(sample.values, seed=plan.seed, clusters=sample.clusters, correction="none")
     first, second = all_pairs(len(plan.systems)).T
-    p = np.array([_p(sample, plan, i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True)])
+    places = zip(first.tolist(), second.tolist(), strict=True)
+    p = np.array([Difference.of(sample, plan, i, j).p for i, j in places])
     n = sample.values.shape[1]
     return Pairs(
         plan.test, first, second, difference=sample.means[second] - sample.means[first], p=p, adjusted=p,
         correction="none", family="all pairs", n=n, reason=too_few(n, n_clusters(sample.clusters, n) - 1),
     )  # fmt: skip
-
-
-def _p(sample: Sample, plan: Plan, i: int, j: int) -> float:
-    """p of one pair."""
-    if (i, j) in sample.errors:
-        return corrected_test(sample.errors[i, j]).p
-    if sample.runs:
-        return tested_p(sample.difference(i, j), plan.alpha)
-    return TESTS[plan.test](differences(sample.values[i], sample.values[j]), plan.seed, sample.clusters).p
-
-
-def pair_of(pairs: Pairs, i: int, j: int) -> int:
-    """The place of two systems among all pairs."""
-    return int(np.flatnonzero((pairs.first == min(i, j)) & (pairs.second == max(i, j)))[0])

@@ -8,32 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats, Ints
-from steelyard.comparison.differences import (
-    NO_INTERVAL,
-    corrected_columns,
-    corrected_ends,
-    difference_interval,
-    interval_alphas,
-    percentile_columns,
-    percentile_ends,
-)
-from steelyard.comparison.families import (
-    correct_margins,
-    margin_limits,
-    margin_tests,
-    pair_of,
-    system_groups,
-    tested_pairs,
-)
-from steelyard.comparison.plan import TESTS, Plan
-from steelyard.comparison.power import Units, detectable_difference, questions_for
-from steelyard.comparison.result import COLUMNS, NoTestReason
+from steelyard.comparison.differences import NO_INTERVAL, Difference, interval_alphas
+from steelyard.comparison.families import correct_margins, system_groups, tested_pairs
+from steelyard.comparison.plan import Plan
+from steelyard.comparison.power import Units, questions_for
+from steelyard.comparison.result import COLUMNS
 from steelyard.comparison.samples import Sample
-from steelyard.stats.samples import differences
 from steelyard.stats.tests.corrections import correct
-from steelyard.stats.tests.effects import WinTieLoss, relative_change, standardised, win_tie_loss
-from steelyard.stats.tests.paired import PairedTest, wilcoxon
 from steelyard.stats.tests.pairs import Pairs
 
 _WORKING = {"lean": pl.Float64, "not_worse_p": pl.Float64, "equivalent_p": pl.Float64, "unit_size": pl.Float64,
@@ -78,67 +59,8 @@ def _sample_rows(
             "n_clusters": sample.n_clusters,
             "mean": float(means[i]),
             "groups": groups[i],
-            **_beside_reference(sample, i, plan, pairs),
+            **Difference.of(sample, plan, plan.reference, i).columns(pairs),
         }
-
-
-def _beside_reference(sample: Sample, i: int, plan: Plan, pairs: Pairs | None) -> dict[str, object]:
-    """One system less the reference; the reference's own row has counts alone."""
-    own = {}
-    if pairs is not None and (plan.all_pairs or plan.test == "tukey") and i != plan.reference:
-        own = {"adjusted": pairs.adjusted[pair_of(pairs, plan.reference, i)]}
-    if (plan.reference, i) in sample.errors:
-        return {**corrected_columns(sample, i, plan), **(own if sample.lack != "other judge" else {})}
-    if sample.runs:
-        return {**percentile_columns(sample, i, plan), **own}
-    reference, values = sample.values[plan.reference], sample.values[i]
-    d = differences(reference, values)
-    counts = win_tie_loss(sample.sign * d)
-    row: dict[str, object] = {"n_wins": counts.n_wins, "n_ties": counts.n_ties, "n_losses": counts.n_losses}
-    if i == plan.reference:
-        return {**row, "difference": 0.0, "effect": 0.0}
-    test, units = _paired_test(d, i, plan, pairs, sample.clusters), Units.of(d, sample.clusters)
-    return {
-        **row,
-        **own,
-        "difference": float(d.mean()) if len(d) else math.nan,
-        "p": test.p,
-        "reason": None if test.reason is None else _reason(sample),
-        "effect": _finite(standardised(d).hedges_g),
-        "detectable": detectable_difference(sample, i, plan, _critical(pairs, plan)),
-        "unit_size": units.size,
-        "unit_effect": units.effect,
-        "lean": _lean(plan.test, sample.sign * d, counts) if test.p <= plan.alpha else None,
-        **margin_tests(
-            sample.sign * d,
-            plan.margin,
-            width=sample.measure.definition.width,
-            identical=plan.systems[i] in plan.identical,
-            clusters=sample.clusters,
-        ),
-    }
-
-
-def _reason(sample: Sample) -> NoTestReason:
-    """Why there is no test."""
-    if sample.lacks_gold:
-        return "no gold"
-    if sample.values.shape[1] < 2:
-        return "few questions"
-    return "one cluster" if sample.n_clusters == 1 else "no spread"
-
-
-def _critical(pairs: Pairs | None, plan: Plan) -> float | None:
-    """Tukey's critical difference; None for other tests."""
-    return pairs.critical if pairs is not None and plan.test == "tukey" else None
-
-
-def _paired_test(d: Floats, i: int, plan: Plan, pairs: Pairs | None, clusters: Ints | None) -> PairedTest:
-    """The test of one system beside the reference."""
-    if pairs is None or plan.test != "tukey":
-        return TESTS[plan.test](d, plan.seed, clusters)
-    at = pair_of(pairs, plan.reference, i)
-    return PairedTest("tukey", float(pairs.difference[at]), float(pairs.p[at]), pairs.n, reason=pairs.reason)
 
 
 def _intervals(
@@ -149,39 +71,22 @@ def _intervals(
     alphas = interval_alphas(
         p, adjusted, correction=plan.correction, alpha=plan.alpha, n_comparisons=plan.n_comparisons, n_shown=n_shown
     )
-    ends: list[dict[str, float]] = []
-    for (at, i), own_p, alpha in zip(_places(rows, plan), p.tolist(), alphas.tolist(), strict=True):
-        sample = samples[at]
-        reference, values = (sample.values[place] for place in (plan.reference, i))
-        if i == plan.reference:
-            ends.append({})
-            continue
-        if (plan.reference, i) in sample.errors:
-            ends.append(corrected_ends(sample, i, plan, alpha))
-            continue
-        if sample.runs:
-            ends.append(percentile_ends(sample, i, plan, alpha))
-            continue
-        critical = _critical(all_pairs[at], plan)
-        low, high = difference_interval(
-            differences(reference, values), plan, alpha=alpha, p=own_p,
-            critical=math.nan if critical is None else critical, clusters=sample.clusters,
-            width=sample.measure.definition.width,
-        )  # fmt: skip
-        change = relative_change(reference, values, level=1 - alpha, clusters=sample.clusters)
-        ends.append({"low": low, "high": high, "relative": change.change})
-        if plan.test == "t" and math.isfinite(low):
-            ends[-1] |= {"relative_low": change.low, "relative_high": change.high}
+    ends = [
+        {} if i == plan.reference else Difference.of(samples[at], plan, plan.reference, i).ends(alpha, all_pairs[at])
+        for (at, i), alpha in zip(_places(rows, plan), alphas.tolist(), strict=True)
+    ]
     kinds = {name: kind for name, kind in COLUMNS.items() if name in _ENDS}
     return rows.with_columns(*pl.DataFrame(ends, schema=kinds).fill_nan(None))
 
 
 def _limits(rows: pl.DataFrame, samples: Sequence[Sample], plan: Plan) -> pl.DataFrame:
     """The rows with the limits of differences that tests against the margin put; null without a margin."""
-    limits = [
-        NO_INTERVAL if plan.margin is None or i == plan.reference else margin_limits(samples[at], i, plan, alphas)
-        for (at, i), *alphas in zip(_places(rows, plan), rows["not_worse_alpha"], rows["equivalent_alpha"], strict=True)
-    ]
+    limits = []
+    for (at, i), *alphas in zip(_places(rows, plan), rows["not_worse_alpha"], rows["equivalent_alpha"], strict=True):
+        below, above = alphas if samples[at].sign > 0 else alphas[::-1]
+        is_limited = plan.margin is not None and i != plan.reference
+        beside = Difference.of(samples[at], plan, plan.reference, i)
+        limits.append(beside.limits(below, above) if is_limited else NO_INTERVAL)
     kinds = dict.fromkeys(("limit_low", "limit_high"), pl.Float64)
     return rows.with_columns(*pl.DataFrame(limits, schema=kinds, orient="row").fill_nan(None))
 
@@ -190,17 +95,6 @@ def _places(rows: pl.DataFrame, plan: Plan) -> list[tuple[int, int]]:
     """Places of each row's sample and system."""
     places = {system: i for i, system in enumerate(plan.systems)}
     return [(row // len(places), places[system]) for row, system in enumerate(rows["system"])]
-
-
-def _finite(number: float) -> float:
-    return number if math.isfinite(number) else math.nan
-
-
-def _lean(test: str, gain: Floats, counts: WinTieLoss) -> float:
-    """Above 0 where the test leans to the system: tests of ranks and of signs may contradict the mean."""
-    if test == "sign":
-        return counts.n_wins - counts.n_losses
-    return wilcoxon(gain).statistic - wilcoxon(-gain).statistic if test == "wilcoxon" else float(gain.mean())
 
 
 def _adjusted(rows: pl.DataFrame, all_pairs: Sequence[Pairs | None], plan: Plan) -> tuple[pl.DataFrame, int]:

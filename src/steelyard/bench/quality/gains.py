@@ -101,9 +101,8 @@ class _Pair:
         if not len(self.base) or not self.measure.aggregation.arithmetic:
             return NO_INTERVAL
         return difference_interval(
-            self.difference, plan, alpha=alpha, p=self.p, critical=math.nan, width=self.measure.definition.width,
-            clusters=self.clusters,
-        )  # fmt: skip
+            self.difference, plan, alpha=alpha, width=self.measure.definition.width, clusters=self.clusters
+        )
 
 
 def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.DataFrame:
