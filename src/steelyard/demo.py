@@ -19,7 +19,6 @@ from steelyard.experiment.judging import JudgedRun, judge_run
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW
 from steelyard.report.formats.blocks import blocks_terminal
-from steelyard.report.formats.scores import table
 from steelyard.report.report import Report
 from steelyard.report.views.judging import least_supported
 from steelyard.report.views.report import report_sections
@@ -123,11 +122,11 @@ def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: boo
     """Scores, times, the report in short, and the answers, for a terminal of so many columns."""
     medians = [f"{run.name} {run.manifest['latency_ms']['total']['p50']:.1f} ms" for run in demo.runs]
     parts = [
-        table(demo.report.scores, per_query=False, words=words, width=width, colour=colour),
+        demo.report.scores.text(lang=words.code, width=width, colour=colour),
         words("demo.times", medians=words("list.comma").join(medians)) + "\n",
         blocks_terminal(_in_short(demo.report, words), width=width, colour=colour),
         words("demo.answers") + "\n",
-        table(demo.answers.scores, per_query=False, words=words, width=width, colour=colour),
+        demo.answers.scores.text(lang=words.code, width=width, colour=colour),
         blocks_terminal([_unsupported(demo, words)], width=width, colour=colour),
     ]
     return "\n".join(parts)

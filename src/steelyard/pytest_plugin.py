@@ -58,8 +58,6 @@ def assert_gate(
     """
     __tracebackhide__ = True
     from steelyard.base.errors import SteelyardError
-    from steelyard.report.formats.gating import gate_text
-    from steelyard.report.words import read_words
 
     if insufficient not in ("fail", "skip"):
         raise ValueError(f"insufficient is {insufficient!r}, expected 'fail' or 'skip'")
@@ -69,7 +67,7 @@ def assert_gate(
         pytest.fail(f"steelyard: {error}", pytrace=False)
     if verdict.outcome == "pass":
         return
-    message = gate_text(verdict, read_words(lang), width=100)
+    message = verdict.text(lang=lang, width=100)
     if verdict.outcome == "insufficient" and insufficient == "skip":
         pytest.skip(message)
     pytest.fail(message, pytrace=False)

@@ -17,7 +17,7 @@ from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.report.formats.scores import as_json
+from steelyard.experiment.table.json import as_json
 from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 from steelyard.text.spans import SpanRule, Spans, cover, join

@@ -25,8 +25,6 @@ from steelyard.bench.load.levels import Level
 from steelyard.bench.load.request_scores import request_scores
 from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
 from steelyard.bench.run.load_tests import late_notes, load_test, short_notes
-from steelyard.report.formats.bench import bench_summary
-from steelyard.report.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.bench.test_running import bench_config
 from tests.rag.ranking_model import PATH
@@ -353,7 +351,7 @@ def test_without_a_load_a_sweep_goes_from_one_user_to_the_ceiling(
     assert rates == pytest.approx([ceiling * share for share in (0.25, 0.5, 0.75)], rel=0.01)  # type: ignore[operator]
     assert bench.sustained.height == 1
     assert not any(level["is_asked"] for level in json.loads(bench.folder.levels.read_text())["levels"])
-    text = bench_summary(bench, read_words("en"))
+    text = bench.text(lang="en")
     assert "search, one request at a time: P50" in text
     assert "At most" in text
 
@@ -402,7 +400,7 @@ def test_a_sweep_of_a_system_that_fails_ends_with_one_user(test_of: Callable[...
     with sleepy_server(SleepySettings(silent_after=1)) as server:
         bench = test_of(f"{server.url}search", timeout=0.05)
     assert block_names(bench.folder.path) == ["closed-search-1"]
-    assert "does not hold" in bench_summary(bench, read_words("en")) or bench.sustained.is_empty()
+    assert "does not hold" in bench.text(lang="en") or bench.sustained.is_empty()
 
 
 @pytest.mark.parametrize(

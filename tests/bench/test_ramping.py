@@ -17,7 +17,7 @@ from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.throughput import middle_rate, ramp, ramp_ends
 from steelyard.bench.run.load_tests import load_test
-from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
+from steelyard.report.benching import BenchReport
 from steelyard.report.views.bench_tables import load_text
 from steelyard.report.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
@@ -83,7 +83,7 @@ def test_a_server_is_offered_a_ramp(tmp_path: Path) -> None:
     assert bench.ramp["n"].sum() == 60
     assert bench.throughput.is_empty()
     assert bench.sustained.is_empty()
-    assert len(json.loads(bench_json(bench))["ramp"]) == 10
+    assert len(json.loads(bench.text("json"))["ramp"]) == 10
     assert shown(bench, "en").startswith(
         "ask holds P50 ≤ 2,000 ms up to 220 requests a second, as the rate rose from 20"
     )
@@ -92,12 +92,12 @@ def test_a_server_is_offered_a_ramp(tmp_path: Path) -> None:
 
 def shown(bench: Bench, lang: str) -> str:
     words = read_words(lang)
-    assert words("bench.ramp.note") in bench_terminal(bench, words)
+    assert words("bench.ramp.note") in BenchReport(bench).text(lang=words.code)
     assert [load_text(row, read_words("en")) for row in bench.latency.head(2).to_dicts()] == [
         "about 30/s",
         "about 50/s",
     ]
-    return bench_summary(bench, words)
+    return bench.text(lang=words.code)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.latency import read_stream, streaming
 from steelyard.bench.run.load_tests import load_test
 from steelyard.rag.own.results import Odd
-from steelyard.report.formats.bench import bench_json, bench_summary, bench_terminal
+from steelyard.report.benching import BenchReport
 from steelyard.report.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.rag.server import Fault, serving
@@ -113,11 +113,11 @@ def test_a_streaming_chat_is_measured_and_shown(streamed_bench: Bench) -> None:
     assert 20 <= row["ttft_p50"] < row["ttft_p50"] + 4 * row["itl_p50"]
     assert row["itl_p50"] >= 10
     assert {"ttft_ms", "itl_ms"} <= {str(measure) for measure in streamed_bench.scores.measures}
-    assert len(json.loads(bench_json(streamed_bench))["streaming"]) == 2
+    assert len(json.loads(streamed_bench.text("json"))["streaming"]) == 2
     for lang, head in (("en", "first token P50 ms"), ("zh", "首词元 P50")):
         words = read_words(lang)
-        assert head in bench_summary(streamed_bench, words)
-        assert head in bench_terminal(streamed_bench, words)
+        assert head in BenchReport(streamed_bench).text(lang=words.code)
+        assert head in streamed_bench.text(lang=words.code)
 
 
 @pytest.mark.parametrize(

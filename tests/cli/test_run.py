@@ -15,7 +15,6 @@ from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed, steelyard
 from tests.rag import small
@@ -58,9 +57,7 @@ def test_the_library_gives_what_the_command_prints(lang: str, folder: Path) -> N
     assert first.scores.values.shape == (1, 1, 3)
     (folder / "words.toml").write_text('rerank = "tests.rag.test_sweeping:tired"\n' + CONFIG)
     text = printed("run", "words.toml", "-m", "mrr@2", "--lang", lang, cwd=folder)
-    assert text == weighed_run_text(
-        replace(again, folder=read_run_folder(again.folder.path)), read_words(lang), width=80
-    )
+    assert text == replace(again, folder=read_run_folder(again.folder.path)).text(lang=lang, width=80)
     assert read_words(lang)("runs.kept", n=2, total=3) in text
 
 

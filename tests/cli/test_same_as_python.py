@@ -23,18 +23,11 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.bench import bench_summary
 from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.formats.blocks import blocks_terminal
-from steelyard.report.formats.design import design_csv, design_json, design_terminal
-from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.gating import gate_text
 from steelyard.report.formats.judging import judging_text
 from steelyard.report.formats.labelling import labelling_text
 from steelyard.report.formats.measures import measures_text
-from steelyard.report.formats.report import report_terminal
-from steelyard.report.formats.run import weighed_run_text
-from steelyard.report.formats.scores import FORMATS, scores_text
 from steelyard.report.formats.self_tests import self_tests_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
@@ -89,50 +82,36 @@ def _sampled(folder: str, format: str = "table", **options: Any) -> str:
 
 CASES: dict[str, list[tuple[str, Call]]] = {
     "evaluate": [
-        ("", lambda: FORMATS["table"](sy.evaluate(TRUTH, RUNS), per_query=False, words=EN, width=80)),
+        ("", lambda: sy.evaluate(TRUTH, RUNS).text(lang="en", width=80)),
         (
             "-m ndcg@10 -m P_5 --missing skip --no-relevant skip --min-gain 2 -q -f json",
-            lambda: FORMATS["json"](
-                sy.evaluate(
+            lambda: sy.evaluate(
                     TRUTH, RUNS, ["ndcg@10", "P_5"], missing="skip", no_relevant="skip", min_gain=2
-                ),
-                per_query=True,
-            ),
+                ).text("json", per_query=True),
         ),
         (
             "span.jsonl places.jsonl -m span_recall@1 --corpus text.md --rule contains --steps lower -f csv",
-            lambda: FORMATS["csv"](
-                sy.evaluate(
+            lambda: sy.evaluate(
                     "span.jsonl", "places.jsonl", "span_recall@1", corpus="text.md", rule="contains", steps=["lower"]
-                ),
-                per_query=False,
-            ),
+                ).text("csv"),
         ),
         (
             "--cluster doc -f json",
-            lambda: FORMATS["json"](sy.evaluate(TRUTH, RUNS, cluster="doc"), per_query=False),
+            lambda: sy.evaluate(TRUTH, RUNS, cluster="doc").text("json"),
         ),
         (
             "pilot.jsonl keyword.jsonl both=keyword.jsonl,seed-*.jsonl -m mrr",
-            lambda: FORMATS["table"](
-                sy.evaluate(
+            lambda: sy.evaluate(
                     TRUTH, [Path("keyword.jsonl"), "both=keyword.jsonl,seed-1.jsonl,seed-2.jsonl"], "mrr"
-                ),
-                per_query=False, words=EN, width=80,
-            ),
+                ).text(lang="en", width=80),
         ),
         (
             "a.qrels keyword.jsonl hybrid.jsonl --queries talks.jsonl --cluster talk",
-            lambda: FORMATS["table"](
-                sy.evaluate("a.qrels", RUNS, queries="talks.jsonl", cluster="talk"), per_query=False, words=EN,
-                width=80,
-            ),
+            lambda: sy.evaluate("a.qrels", RUNS, queries="talks.jsonl", cluster="talk").text(lang="en", width=80),
         ),
         (
             "--profile faq",
-            lambda: scores_text(
-                sy.evaluate(TRUTH, RUNS, Profile.read("faq").measures), "table", EN, profile="faq", width=80
-            ),
+            lambda: sy.evaluate(TRUTH, RUNS, Profile.read("faq").measures).text(lang="en", profile="faq", width=80),
         ),
     ],
     "agreement": [
@@ -184,28 +163,26 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "plan": [
         (
             "pilot.jsonl keyword.jsonl hybrid.jsonl --difference 0.05",
-            lambda: design_terminal(sy.plan(sy.weigh(TRUTH, RUNS), difference=0.05), EN, width=80),
+            lambda: sy.plan(sy.weigh(TRUTH, RUNS), difference=0.05).text(lang="en", width=80),
         ),
         (
             "pilot.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
-            lambda: design_json(
-                sy.plan(
+            lambda: sy.plan(
                     sy.weigh(TRUTH, RUNS[1:]), measures="mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
-                )
-            ),
+                ).text("json"),
         ),
         (
             "pilot.jsonl keyword.jsonl hybrid.jsonl --difference 0.05 --cluster doc",
-            lambda: design_terminal(sy.plan(sy.weigh(TRUTH, RUNS, cluster="doc"), difference=0.05), EN, width=80),
+            lambda: sy.plan(sy.weigh(TRUTH, RUNS, cluster="doc"), difference=0.05).text(lang="en", width=80),
         ),
-        ("--sd 0.25 --difference 0.05 -f csv", lambda: design_csv(sy.plan(difference=0.05, sd=0.25))),
+        ("--sd 0.25 --difference 0.05 -f csv", lambda: sy.plan(difference=0.05, sd=0.25).text("csv")),
     ],
     "diagnose": [
         ("", lambda: blocks_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
         (
             "-m mrr@7 -k 3 --baseline hybrid --min-gain 2 -f json",
-            lambda: diagnosis_json(
-                sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, measure="mrr@7", baseline="hybrid", min_gain=2), EN
+            lambda: sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, measure="mrr@7", baseline="hybrid", min_gain=2).text(
+                "json", lang="en"
             ),
         ),
     ],
@@ -325,35 +302,31 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
     ],
     "report": [
-        ("", lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS)), EN, width=80)),
+        ("", lambda: sy.Report.of(sy.weigh(TRUTH, RUNS)).text(lang="en", width=80)),
         (
             "--cluster doc",
-            lambda: report_terminal(sy.Report.of(sy.weigh(TRUTH, RUNS, cluster="doc")), EN, width=80),
+            lambda: sy.Report.of(sy.weigh(TRUTH, RUNS, cluster="doc")).text(lang="en", width=80),
         ),
         (
             "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
-            lambda: report_terminal(
-                sy.Report.of(TRUTH, RUNS, "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1), EN, width=80
+            lambda: sy.Report.of(TRUTH, RUNS, "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1).text(
+                lang="en", width=80
             ),
         ),
     ],
     "gate": [
         (
             "--calibration judge.json --min-kappa 0.9 --max-below-people 0.1 --lang en",
-            lambda: gate_text(sy.gate(calibration="judge.json", min_kappa=0.9, max_below_people=0.1), EN, width=80),
+            lambda: sy.gate(calibration="judge.json", min_kappa=0.9, max_below_people=0.1).text(lang="en", width=80),
         ),
-        ("scores.json -p production", lambda: gate_text(sy.gate("scores.json", profile="production"), EN, width=80)),
+        ("scores.json -p production", lambda: sy.gate("scores.json", profile="production").text(lang="en", width=80)),
         (
             "clustered.json --cluster talk --baseline keyword --margin 0.2",
-            lambda: gate_text(
-                sy.gate("clustered.json", cluster="talk", baseline="keyword", margin=0.2), EN, width=80
-            ),
+            lambda: sy.gate("clustered.json", cluster="talk", baseline="keyword", margin=0.2).text(lang="en", width=80),
         ),
         (
             "scores.json --baseline keyword --margin 0.01 --max-missing 0.1",
-            lambda: gate_text(
-                sy.gate("scores.json", baseline="keyword", margin=0.01, max_missing=0.1), EN, width=80
-            ),
+            lambda: sy.gate("scores.json", baseline="keyword", margin=0.01, max_missing=0.1).text(lang="en", width=80),
         ),
     ],
     "measures": [("", lambda: measures_text(width=80)), ("P_5", lambda: measures_text("P_5", width=80))],
@@ -369,11 +342,11 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("pilot.jsonl b.qrels", lambda: f"b.qrels: {convert('pilot.jsonl', 'b.qrels')}\n"),
     ],
     "run": [
-        ("bm25.toml", lambda: weighed_run_text(run_and_weigh(Config.read("bm25.toml")), EN, width=80)),
+        ("bm25.toml", lambda: run_and_weigh(Config.read("bm25.toml")).text(lang="en", width=80)),
         (
             "bm25.toml -m recall@3 -m mrr@3 --cluster doc",
-            lambda: weighed_run_text(
-                run_and_weigh(Config.read("bm25.toml"), measures=["recall@3", "mrr@3"], cluster="doc"), EN, width=80
+            lambda: run_and_weigh(Config.read("bm25.toml"), measures=["recall@3", "mrr@3"], cluster="doc").text(
+                lang="en", width=80
             ),
         ),
     ],
@@ -390,18 +363,15 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "bench load": [
         (
             f"{ASKED} --queries pilot.jsonl --rate 50 --duration 0.2 --warm-up 0 --slo p95=1s -o loaded --lang en",
-            lambda: bench_summary(
-                sy.load_test(
+            lambda: sy.load_test(
                     ASKED, queries="pilot.jsonl", rate=50, duration=0.2, warm_up=0, slo={"p95": 1}, folder="loaded"
-                ),
-                EN, width=80,
-            ),
+                ).text(lang="en", width=80),
         ),
     ],
     "bench rerank": [
         (
             "bench.toml -o benched --lang en",
-            lambda: bench_summary(sy.bench_rerankers("bench.toml", folder="benched"), EN, width=80),
+            lambda: sy.bench_rerankers("bench.toml", folder="benched").text(lang="en", width=80),
         ),
         (
             "bench.toml --dry-run -o planned --overwrite",

@@ -17,7 +17,6 @@ from steelyard.judges.items import items
 from steelyard.judges.labels import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.report.formats.judging import judging_text
-from steelyard.report.formats.scores import scores_text
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
 
@@ -90,7 +89,7 @@ def texts(own: Calibration | None, lang: str) -> tuple[str, str]:
     words = read_words(lang)
     run = judge_run(QUESTIONS, OUTPUTS, calibration=own, save=False)
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=run.verdicts)
-    return judging_text(run, "table", words, width=300), scores_text(scores, "table", words, width=300)
+    return judging_text(run, "table", words, width=300), scores.text(lang=words.code, width=300)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -10,8 +10,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.report.formats.scores import scores_text, table
-from steelyard.report.words import read_words
 from steelyard.stats.intervals.means import skewed_intervals
 from steelyard.stats.intervals.percentiles import percentile_interval
 
@@ -54,7 +52,7 @@ def test_means_without_a_highest_value_allow_for_skew() -> None:
     assert [str(measure) for measure in scores.unbounded] == ["latency_ms"]
     assert scores.recipe["interval"]["unbounded"] == "skewed_t"
     for lang, sentence in {"en": "latency_ms: no highest value is known", "zh": "latency_ms：最大值未知"}.items():
-        assert sentence in table(scores, per_query=False, words=read_words(lang))
+        assert sentence in scores.text(lang=lang)
     assert sy.evaluate(TRUTH, RUN, ["mrr", "dcg@5"]).unbounded == []
 
 
@@ -148,5 +146,5 @@ def test_tables_say_which_intervals_are_by_ranks() -> None:
         ("en", "by ranks whatever the distribution: mrr:p10."),
         ("zh", "与分布无关：mrr:p10。"),
     ):
-        assert note in scores_text(scores, "table", read_words(code), width=500)
-    assert "by ranks" not in scores_text(sy.evaluate(TRUTH, RUN, "mrr"), "table", read_words("en"), width=500)
+        assert note in scores.text(lang=code, width=500)
+    assert "by ranks" not in sy.evaluate(TRUTH, RUN, "mrr").text(lang="en", width=500)

@@ -11,8 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.report.formats.gating import gate_text
-from steelyard.report.words import read_words
 
 RNG = np.random.default_rng(4)
 TRUTH = {f"q{i:02}": {"d": 1} for i in range(20)}
@@ -138,10 +136,8 @@ def test_a_gate_and_a_report_show_the_components() -> None:
 
 def test_runs_that_are_alike_share_a_line() -> None:
     runs = {name: sy.Repeats([FIRST, FIRST, FIRST]) for name in ("bm25", "lsa")}
-    text = gate_text(sy.gate(sy.evaluate(TRUTH, runs, "mrr"), profile="faq", max_failed=0.5), read_words("en"))
+    text = sy.gate(sy.evaluate(TRUTH, runs, "mrr"), profile="faq", max_failed=0.5).text(lang="en")
     assert "bm25, lsa: mean of 3 runs, which are alike in mrr." in text
     assert "Standard deviations" not in text
-    differing = gate_text(
-        sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), profile="faq", max_failed=0.5), read_words("zh")
-    )
+    differing = sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), profile="faq", max_failed=0.5).text(lang="zh")
     assert "3 次运行的平均，各次的 mrr 都相同" in differing

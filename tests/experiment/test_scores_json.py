@@ -18,7 +18,6 @@ from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.scores import Scores
-from steelyard.report.formats.scores import FORMATS
 from steelyard.report.views.scores import scores_sheet
 from steelyard.report.words import read_words
 from tests.hypothesis_profiles import examples
@@ -138,7 +137,7 @@ def test_an_unknown_reason_of_lost_gold_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_query_is_written_whether_asked_for_or_not() -> None:
-    assert FORMATS["json"](small(), per_query=False) == FORMATS["json"](small(), per_query=True)
+    assert small().text("json") == small().text("json", per_query=True)
     made = json.loads(as_json(small()))
     assert set(made["systems"]["one"]) == {
         "metrics", "intervals", "reachable", "counts", "per_query", "queries", "judged"

@@ -19,7 +19,6 @@ from steelyard.base.errors import InputError
 from steelyard.base.schema import SCORES
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.scores import Scores
-from steelyard.report.formats.scores import FORMATS
 from tests.experiment.test_scores_json import ARRAYS, all_scores, same
 
 TRUTH = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 0}, "问题四": {"e": 1}}
@@ -181,12 +180,12 @@ def test_a_column_is_written_and_read(tmp_path: Path) -> None:
     (path := tmp_path / "scores.json").write_text(as_json(scores), encoding="utf-8")
     assert json.loads(path.read_text(encoding="utf-8"))["columns"] == ["latency_ms"]
     same(read_scores(path), scores)
-    table = pl.read_csv(io.StringIO(FORMATS["csv"](scores, per_query=True)))
+    table = pl.read_csv(io.StringIO(scores.text("csv", per_query=True)))
     same_values(Scores.of(table), Scores.of(scores.per_query))
     for name in ("table", "markdown", "latex", "trec"):
-        assert "latency" in FORMATS[name](scores, per_query=True)
+        assert "latency" in scores.text(name, per_query=True)
     # The best latency is the lowest, and it is the one in bold.
-    best = [line for line in FORMATS["markdown"](scores, per_query=False).splitlines() if line.startswith("| one")]
+    best = [line for line in scores.text("markdown").splitlines() if line.startswith("| one")]
     assert "**98.5" in best[0]
 
 

@@ -12,10 +12,6 @@ import steelyard as sy
 from steelyard.experiment.table.scores import Scores
 from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.gating import gate_markdown, gate_text
-from steelyard.report.formats.junit import junit
-from steelyard.report.formats.scores import FORMATS
 from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 
@@ -137,9 +133,9 @@ def test_it_is_written_with_a_gate(lang: str) -> None:
     verdict = sy.gate(scores, baseline="one", margin=0.1)
     assert verdict.signature == scores.signature
     note = words("scores.signature", line=scores.signature)
-    assert gate_text(verdict, words).count(note) == 1
-    assert gate_markdown(verdict, words).count(note) == 1
-    suites = ET.fromstring(junit(verdict, words))
+    assert verdict.text(lang=words.code).count(note) == 1
+    assert verdict.text("markdown", lang=words.code).count(note) == 1
+    suites = ET.fromstring(verdict.text("junit", lang=words.code))
     values = [item.get("value") for item in suites.findall("testsuite/properties/property[@name='signature']")]
     assert values == [str(scores.signature)] * 3
 
@@ -156,7 +152,7 @@ def test_it_is_written_with_a_diagnosis(lang: str) -> None:
     note = words("scores.signature", line=line)
     assert blocks_terminal(diagnosis_sections(diagnosis, words)).count(note) == 1
     assert blocks_markdown(diagnosis_sections(diagnosis, words)).replace("\\", "").count(note) == 1
-    assert json.loads(diagnosis_json(diagnosis, words))["signature"] == line
+    assert json.loads(diagnosis.text("json", lang=words.code))["signature"] == line
 
 
 def test_it_is_written_in_reports() -> None:
@@ -173,6 +169,6 @@ def test_it_is_written_under_tables_and_in_files() -> None:
     scores = sy.evaluate(TRUTH, RUNS, ["map"])
     line = str(scores.signature)
     for name in ("table", "markdown"):
-        assert line in FORMATS[name](scores, per_query=False)
-    assert line.replace("_", r"\_") in FORMATS["latex"](scores, per_query=False)
-    assert json.loads(FORMATS["json"](scores, per_query=False))["signature"] == line
+        assert line in scores.text(name)
+    assert line.replace("_", r"\_") in scores.text("latex")
+    assert json.loads(scores.text("json"))["signature"] == line

@@ -14,7 +14,6 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.commands import COMMANDS
 from steelyard.gates.gating import Gate, gate
-from steelyard.report.formats.gating import gate_text
 from steelyard.report.words import read_words
 from tests.bench.blocks_of_scores import config_of
 from tests.cli.command import printed
@@ -47,7 +46,7 @@ def bench_folder(folder: Path, **settings: object) -> Path:
 
 
 def text_of(verdict: Gate, words: object = EN) -> str:
-    return gate_text(verdict, words)  # type: ignore[arg-type]
+    return verdict.text(lang=words.code)  # type: ignore[arg-type]
 
 
 Followed = Callable[[Path, str], str]

@@ -17,8 +17,6 @@ from steelyard.experiment.door.stored import open_scores
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.ratings import rate
-from steelyard.report.formats.gating import gate_text
-from steelyard.report.words import read_words
 from steelyard.stats.intervals.percentiles import percentile_difference, percentile_interval
 from tests.cli.test_gate import exits
 from tests.gates.stated import stated
@@ -161,11 +159,11 @@ def test_percentiles_are_held_against_those_of_the_baseline(
     (check,) = verdict.checks
     assert (check.name, check.reason, check.n) == ("latency_ms:p50", reason, n)
     for code in ("en", "zh"):
-        assert gate_text(verdict, read_words(code))
+        assert verdict.text(lang=code)
     if reason == "undecided":
         want = percentile_difference(base[None], scores.filter(systems="new").values[0], 0.5)
         assert (check.low, check.high) == want.interval(0.9)
-        text = " ".join(gate_text(verdict, read_words("en")).split())
+        text = " ".join(verdict.text(lang="en").split())
         assert "a loss of 30 cannot be ruled out, nor shown; 80 questions can rule out" in text
         assert 0 < check.detectable < 30
         assert check.needed is None
@@ -185,8 +183,8 @@ def test_an_undecided_percentile_says_how_many_questions_would_decide() -> None:
     assert p95.detectable == half.detectable > 40
     assert half.needed == pytest.approx(4 * p95.needed, abs=4)
     assert (wide.needed, math.isnan(wide.detectable)) == (299, True)
-    text = " ".join(gate_text(gate(scores.filter(measures="latency_ms:p99"), baseline="old", margin=40.0),
-                              read_words("en")).split())  # fmt: skip
+    few = gate(scores.filter(measures="latency_ms:p99"), baseline="old", margin=40.0)
+    text = " ".join(few.text(lang="en").split())
     assert "this percentile needs 299 at least" in text
 
 
@@ -232,8 +230,8 @@ def test_what_the_bench_recommends_is_judged_and_any_other_by_its_name(tmp_path:
     write_bench_manifest(folder, manifest | {"recommended": "mine@50"})
     verdict = gate(folder, profile="reranker")
     assert (verdict.systems, verdict.n_others) == (["mine@50"], 1)
-    assert "Judged is mine@50, which the bench recommends, and not 1 other" in gate_text(verdict, read_words("en"))
-    assert "只评判评测推荐的 mine@50，另外 1 个未评判" in gate_text(verdict, read_words("zh"))
+    assert "Judged is mine@50, which the bench recommends, and not 1 other" in verdict.text(lang="en")
+    assert "只评判评测推荐的 mine@50，另外 1 个未评判" in verdict.text(lang="zh")
     assert gate(folder, profile="reranker", system="mine@20").systems == ["mine@20"]
     assert gate(folder / "scores.json", max_failed=0.1).systems == ["none", "mine@50", "mine@20"]
     for recommended in ("none", None):  # No reranker is worth having, or nothing can be said.
@@ -249,11 +247,9 @@ def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> 
     (folder / "scores.json").write_text(as_json(few), encoding="utf-8")
     verdict = gate(folder, profile="reranker")
     line = "mrr, recall@5, precision@5: not measured; add to `measures` in the configuration of the bench"
-    assert line in gate_text(verdict, read_words("en"))
-    assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in gate_text(verdict, read_words("zh"))
-    assert "weigh it with `evaluate -m mrr`" in gate_text(
-        gate(folder / "scores.json", profile="reranker"), read_words("en")
-    )
+    assert line in verdict.text(lang="en")
+    assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in verdict.text(lang="zh")
+    assert "weigh it with `evaluate -m mrr`" in gate(folder / "scores.json", profile="reranker").text(lang="en")
     quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), profile="faq", min_questions=1)
     assert quality.signature is not None
     assert (quality.signature.measures, quality.signature.n) == (("mrr",), (1, 1))
@@ -261,7 +257,7 @@ def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> 
 
 def test_numbers_and_their_intervals_are_written_alike_by_their_size(tmp_path: Path) -> None:
     verdict = gate(bench(tmp_path / "b", price=3.4790218e-10), profile="reranker")
-    rows = [line.split() for line in gate_text(verdict, read_words("en")).splitlines()]
+    rows = [line.split() for line in verdict.text(lang="en").splitlines()]
     cells = {row[0]: row[1:4] for row in rows if len(row) > 3}
     assert cells["cost_usd_per_million_tokens"] == ["pass", "0.0003479", "0.0003479–0.0003479"]
     assert cells["latency_ms:p95"] == ["pass", "385", "369.6–400"]

@@ -10,8 +10,6 @@ import steelyard as sy
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import gate
-from steelyard.report.formats.gating import gate_text
-from steelyard.report.words import read_words
 from steelyard.stats.tests.equivalence import non_inferiority
 from tests.gates.stated import scores_of
 
@@ -51,13 +49,13 @@ def test_levels_are_held_by_cluster() -> None:
 def test_one_cluster_is_too_few_data() -> None:
     verdict = gate(clustered(np.zeros(40, int)), baseline="old", margin=0.01)
     assert (verdict.outcome, verdict.checks[0].reason) == ("insufficient", "no_interval")
-    assert "1 cluster is too few: nothing can be tested." in gate_text(verdict, read_words("en"))
+    assert "1 cluster is too few: nothing can be tested." in verdict.text(lang="en")
 
 
 def test_clusters_are_named() -> None:
-    text = gate_text(gate(clustered(by="talk"), baseline="old", margin=0.01), read_words("en"))
+    text = gate(clustered(by="talk"), baseline="old", margin=0.01).text(lang="en")
     assert "Questions with the same talk count as one cluster: 40 questions in 8 clusters." in text
-    assert "40 个问题共 8 组" in gate_text(gate(clustered(), baseline="old", margin=0.01), read_words("zh"))
+    assert "40 个问题共 8 组" in gate(clustered(), baseline="old", margin=0.01).text(lang="zh")
 
 
 def test_other_clusters_are_refused() -> None:

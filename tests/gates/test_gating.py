@@ -16,8 +16,7 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
-from steelyard.report.formats.gating import gate_json, gate_markdown, gate_sheet, gate_sheets, reason_text
-from steelyard.report.formats.junit import junit
+from steelyard.report.views.gate import gate_sheet, gate_sheets, reason_text
 from steelyard.report.words import read_words
 from steelyard.stats.power.detectable import min_detectable_difference
 from steelyard.stats.power.power import questions_needed
@@ -168,9 +167,9 @@ def test_a_pass_says_what_it_cannot_exclude(language: str) -> None:
     note = words("gate.unseen", share="7.2%", loss="0.072")
     assert [text for text in gate_sheets(gated, words)[0].notes if text == note] == [note]
     assert note in gate_sheet(gated, words).notes
-    assert note in " ".join(gate_markdown(gated, words).split("\n"))
-    assert junit(gated, words).count(f"<system-out>{note}</system-out>") == 1
-    row = next(row for row in gate_json(gated)["checks"] if row["kind"] == "baseline")
+    assert note in " ".join(gated.text("markdown", lang=words.code).split("\n"))
+    assert gated.text("junit", lang=words.code).count(f"<system-out>{note}</system-out>") == 1
+    row = next(row for row in gated.data()["checks"] if row["kind"] == "baseline")
     assert (row["unseen_share"], row["unseen_loss"]) == (difference.unseen_share, difference.unseen_loss)
 
 
@@ -193,7 +192,7 @@ def test_a_mean_without_a_range_has_no_bound() -> None:
     assert (check.outcome, check.unseen_loss) == ("pass", math.inf)
     note = read_words("en")("gate.unseen_unbounded", share="1.5%")
     assert note in gate_sheets(gated, read_words("en"))[0].notes
-    assert gate_json(gated)["checks"][0]["unseen_loss"] is None
+    assert gated.data()["checks"][0]["unseen_loss"] is None
 
 
 def test_less_latency_holds_the_margin_though_no_profile_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

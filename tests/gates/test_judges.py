@@ -19,8 +19,6 @@ from steelyard.judges.calibrating import calibrate
 from steelyard.judges.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
 from steelyard.judges.labels import Labels
 from steelyard.judges.self_tests import SelfTest
-from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
-from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
@@ -215,8 +213,8 @@ def test_scores_and_their_judge_are_gated_together(tmp_path: Path) -> None:
 def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enough: str) -> None:
     words = read_words(lang)
     good = sy.gate(calibration=by_labels().with_self_tests((PASSED,)))
-    assert gate_text(good, words).splitlines()[-1].startswith({"en": "judge own", "zh": "裁判 own"}[lang])
-    assert trusted in gate_text(good, words).splitlines()[-1]
+    assert good.text(lang=words.code).splitlines()[-1].startswith({"en": "judge own", "zh": "裁判 own"}[lang])
+    assert trusted in good.text(lang=words.code).splitlines()[-1]
     differences = [Estimate(-0.05, -0.2, 0.1), Estimate(-0.1, -0.2, 0.1), UNDEFINED, Estimate(-0.3, -0.5, -0.12),
                    Estimate(-0.02, -0.08, 0.05)]  # fmt: skip
     agreements = [None, *map(human, differences), human(UNDEFINED, 5)]
@@ -224,17 +222,23 @@ def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enoug
         own = replace(by_labels(20), human=agreement, left_out={"in_prompt": 1, "no_verdict": 2, "not_judged": 1,
                                                                 "not_drawn": 1})  # fmt: skip
         gate = sy.gate(calibration=own.with_self_tests((PASSED, TOO_FEW)), min_kappa=0.9, max_below_people=0.1)
-        for text in (gate_text(gate, words, width=100), gate_markdown(gate, words), junit(gate, words)):
+        for text in (
+            gate.text(lang=words.code, width=100),
+            gate.text("markdown", lang=words.code),
+            gate.text("junit", lang=words.code),
+        ):
             assert "gate." not in text
             assert "{" not in text
-        assert not_enough in gate_text(gate, words) or agreement is not None
+        assert not_enough in gate.text(lang=words.code) or agreement is not None
     kappas = (UNDEFINED, Estimate(0.4), Estimate(0.4, 0.1, 0.7), Estimate(0.39, 0.1, 0.7))
-    texts = [gate_markdown(sy.gate(calibration=replace(by_labels(20), kappa=kappa)), words) for kappa in kappas]
+    texts = [
+        sy.gate(calibration=replace(by_labels(20), kappa=kappa)).text("markdown", lang=words.code) for kappa in kappas
+    ]
     assert len(set(texts)) == 4
 
 
 def test_junit_has_a_case_a_check() -> None:
-    root = ET.fromstring(junit(sy.gate(calibration=by_labels().with_self_tests((FAILED,))), read_words("en")))
+    root = ET.fromstring(sy.gate(calibration=by_labels().with_self_tests((FAILED,))).text("junit", lang="en"))
     assert root.attrib["failures"] == "1"
     assert [case.attrib["name"] for case in root.iter("testcase")] == [
         "κ with people (supported or not) ≥ 0.4", "sensitivity ≥ 0.7", "specificity ≥ 0.7", "self-test injection ≤ 10%",
@@ -247,7 +251,7 @@ def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
         own.write(tmp_path / f"{name}.json")
         done = steelyard("gate", "--calibration", f"{name}.json", "--junit", "j.xml", "--summary", "s.md", cwd=tmp_path)
         assert done.returncode == code, done.stderr.decode()
-        text = gate_text(sy.gate(calibration=str(tmp_path / f"{name}.json")), read_words("en"), width=80)
+        text = sy.gate(calibration=str(tmp_path / f"{name}.json")).text(lang="en", width=80)
         assert done.stdout.decode() == text
         assert "κ with people" in (tmp_path / "s.md").read_text()
         assert "testcase" in (tmp_path / "j.xml").read_text()
@@ -264,12 +268,16 @@ def test_each_kappa_says_over_which_labels_it_is(lang: str, labels: str, note: s
     people = HumanAgreement(40, Estimate(0.5, 0.4, 0.6), Estimate(0.45, 0.3, 0.6), Estimate(-0.05, -0.08, 0.02))
     gate = sy.gate(calibration=replace(by_labels(), human=people), max_below_people=0.1)
     words = read_words(lang)
-    for text in (gate_text(gate, words, width=120), gate_markdown(gate, words), junit(gate, words)):
+    for text in (
+        gate.text(lang=words.code, width=120),
+        gate.text("markdown", lang=words.code),
+        gate.text("junit", lang=words.code),
+    ):
         lines = [line for line in text.splitlines() if "κ" in line]
         assert len(lines) >= 2
         assert all(labels in line for line in lines)
-    assert note in gate_text(gate, words, width=200)
-    checks = {(check["kind"], check["name"]): check.get("labels") for check in gate_json(gate)["checks"]}
+    assert note in gate.text(lang=words.code, width=200)
+    checks = {(check["kind"], check["name"]): check.get("labels") for check in gate.data()["checks"]}
     assert checks["judge", "kappa"] == checks["people", "people"] == ["supported", "not_supported"]
     assert checks["judge", "sensitivity"] is None
     (beside,) = [note for notes in gate.notes.values() for note in notes if note.code == "judge_beside_people"]

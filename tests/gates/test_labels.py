@@ -18,8 +18,6 @@ from steelyard.gates.profile_files import parse_profile
 from steelyard.judges.items import items
 from steelyard.judges.labels import Decision
 from steelyard.judges.review import Review, Sample, Stratum
-from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text
-from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
 from tests.comparison.test_labels import OTHER, labels_of, lenient, strict, weighing
@@ -65,17 +63,21 @@ def test_a_level_is_reached_by_the_corrected_limit() -> None:
 def test_a_gate_says_by_how_many_labels() -> None:
     gate = sy.gate(scores(), profile=profile(), system="b")
     english, chinese = read_words("en"), read_words("zh")
-    for text in (gate_text(gate, english), gate_markdown(gate, english), junit(gate, english)):
+    for text in (
+        gate.text(lang=english.code),
+        gate.text("markdown", lang=english.code),
+        gate.text("junit", lang=english.code),
+    ):
         assert "corrected by 80 labels of people" in text
-    assert "已用 80 条人工标注校正" in gate_text(gate, chinese)
+    assert "已用 80 条人工标注校正" in gate.text(lang=chinese.code)
     passed = sy.gate(scores(), profile=profile(PROFILE.replace("0.7", "0.2")), system="b")
     assert passed.outcome == "pass"
-    assert "faithfulness: corrected by 80 labels of people." in gate_text(passed, english)
+    assert "faithfulness: corrected by 80 labels of people." in passed.text(lang=english.code)
     assert gate.frame["n_labels"].to_list() == [80]
-    assert gate_json(gate)["checks"][0]["n_labels"] == 80
+    assert gate.data()["checks"][0]["n_labels"] == 80
     plain = sy.gate(scores({}), profile=profile(), system="b")
     assert "n_labels" not in plain.frame.columns
-    assert "corrected" not in gate_text(plain, english)
+    assert "corrected" not in plain.text(lang=english.code)
 
 
 def test_ratings_are_by_the_corrected_interval() -> None:
@@ -108,7 +110,7 @@ def test_few_labels_are_too_few_data() -> None:
     gate = sy.gate(scores(labels_of(6)), baseline="b", margin=0.3)
     assert (gate.outcome, gate.checks[0].reason) == ("insufficient", "few_labels")
     for lang, said in (("en", "10 labels of system and baseline"), ("zh", "各需至少 10 条标注")):
-        assert said in gate_text(gate, read_words(lang))
+        assert said in gate.text(lang=lang)
 
 
 def test_a_relative_gain_is_corrected_too() -> None:
@@ -195,9 +197,9 @@ def test_items_without_a_label_are_at_either_end_for_gates_and_comparisons() -> 
     (check,) = gate.checks
     assert (check.reason, check.low, check.high) == ("spans", *mean.interval)
     assert check.n_undecided == mean.ends.n
-    assert f"at either end until they have one: {mean.ends.n})" in gate_text(gate, read_words("en"), width=300)
-    assert f"无标注的 {mean.ends.n} 条" in gate_text(gate, read_words("zh"), width=300)
-    assert gate_json(gate)["checks"][0]["n_undecided"] == mean.ends.n
+    assert f"at either end until they have one: {mean.ends.n})" in gate.text(lang="en", width=300)
+    assert f"无标注的 {mean.ends.n} 条" in gate.text(lang="zh", width=300)
+    assert gate.data()["checks"][0]["n_undecided"] == mean.ends.n
     (rating,) = sy.rate(own, held)[1:]
     assert (rating.low, rating.high, rating.n_undecided) == (*mean.interval, mean.ends.n)
 

@@ -11,8 +11,6 @@ from steelyard.base.errors import InputError
 from steelyard.data.folders.manifests import write_bench_manifest
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.gating import Gate, gate
-from steelyard.report.formats.gating import gate_text
-from steelyard.report.words import read_words
 from tests.gates.test_benches import column
 
 pytest.importorskip("scipy.stats", reason="gates need the extra stats")
@@ -62,11 +60,11 @@ def test_every_rate_that_is_asked_for_is_judged_by_the_objective(tmp_path: Path)
         "10/s": "pass", "20/s": "fail", "30/s": "insufficient", "40/s": "insufficient", "50/s": "fail",
     }  # fmt: skip
     assert (verdict.outcome, verdict.exit_code) == ("fail", 1)
-    text = gate_text(verdict, read_words("en"))
+    text = verdict.text(lang="en")
     assert "≤ 500 ms (P95)" in text
     assert "20/s: the whole interval is above 500 ms." in text
     assert "≥ 250" in text
-    assert "整个区间都高于" in gate_text(verdict, read_words("zh"))
+    assert "整个区间都高于" in verdict.text(lang="zh")
     assert outcomes(gate(path, system="search 10/s")) == {"10/s": "pass"}
     assert outcomes(gate(path, system="search 15/s")) == {"15/s": "fail"}
     assert len(gate(path, system="search").checks) == 5
@@ -89,7 +87,7 @@ def test_the_sustained_rate_is_held_against_a_profile(
     (tmp_path / "mine.toml").write_text(PROFILE.format(least))
     verdict = gate(folder(tmp_path, [level("10/s", None)], found), profile=str(tmp_path / "mine.toml"))
     assert outcomes(verdict) == {"sustained_rate": outcome}
-    assert f"≥ {least} (slo)" in gate_text(verdict, read_words("en"))
+    assert f"≥ {least} (slo)" in verdict.text(lang="en")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import definition, parse
-from steelyard.report.formats.gating import gate_json, gate_markdown, gate_text, out_of_reach
-from steelyard.report.formats.junit import junit
+from steelyard.report.views.gate import out_of_reach
 from steelyard.report.views.ratings import rating_sheets, rating_text
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import stated
@@ -111,13 +110,13 @@ def test_the_first_line_says_so_and_offers_what_is_in_reach() -> None:
         "judge by one of r_precision, recall_cap@5, ndcg@5"
     )
     assert list(out_of_reach(verdict, EN)) == [want]
-    assert gate_text(verdict, EN).splitlines()[0] == want
-    narrow = gate_text(verdict, EN, width=80).splitlines()
+    assert verdict.text(lang="en").splitlines()[0] == want
+    narrow = verdict.text(lang="en", width=80).splitlines()
     assert narrow[0].startswith("OUT OF REACH: precision@5 ≥ 0.6")
     assert max(map(len, narrow)) <= 80
-    assert "no ranking of these questions reaches 0.6: a perfect one has 0.4000" in gate_markdown(verdict, EN)
-    assert "达不到的要求：precision@5 ≥ 0.6" in gate_text(verdict, ZH).splitlines()[0]
-    assert "OUT OF REACH" not in gate_text(production(3, 3), EN)
+    assert "no ranking of these questions reaches 0.6: a perfect one has 0.4000" in verdict.text("markdown", lang="en")
+    assert "达不到的要求：precision@5 ≥ 0.6" in verdict.text(lang="zh").splitlines()[0]
+    assert "OUT OF REACH" not in production(3, 3).text(lang="en")
     assert verdict.frame["reachable"].to_list()[:2] == pytest.approx([0.4, 1.0])
 
 
@@ -154,7 +153,7 @@ def test_a_failed_question_is_slower_than_any_limit(n_failed: int, reason: str, 
     verdict, ratings = fast([100.0] * (100 - n_failed) + [math.inf] * n_failed)
     (check,) = [check for check in verdict.checks if check.name == "latency_ms:p95"]
     assert (check.reason, check.value, check.n, check.n_failed) == (reason, value, 100, n_failed)
-    text = gate_text(verdict, EN)
+    text = verdict.text(lang="en")
     assert (f"{n_failed} of 100 questions failed; they count as slower than any limit" in " ".join(text.split())) == (
         n_failed > 0
     )
@@ -205,13 +204,13 @@ def test_a_level_above_the_best_order_of_the_candidates_is_out_of_reach_of_a_rer
     check = verdict.checks[0]
     assert (check.name, check.reason, check.outcome) == ("ndcg@10", "beyond_candidates", "insufficient")
     assert (check.reachable, verdict.outcome, verdict.exit_code) == (pytest.approx(0.7), "insufficient", 3)
-    assert gate_text(verdict, words).splitlines()[0] == line
-    assert reason in gate_text(verdict, words)
-    assert reason in gate_markdown(verdict, words)
-    error = ET.fromstring(junit(verdict, words)).find("testsuite/testcase/error")
+    assert verdict.text(lang=words.code).splitlines()[0] == line
+    assert reason in verdict.text(lang=words.code)
+    assert reason in verdict.text("markdown", lang=words.code)
+    error = ET.fromstring(verdict.text("junit", lang=words.code)).find("testsuite/testcase/error")
     assert error is not None
     assert (error.get("type"), error.get("message")) == ("out of reach", reason)
-    row = gate_json(verdict)["checks"][0]
+    row = verdict.data()["checks"][0]
     assert (row["outcome"], row["reason"], row["reachable"]) == ("insufficient", "beyond_candidates", check.reachable)
 
 

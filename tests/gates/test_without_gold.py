@@ -5,8 +5,6 @@ import pytest
 import steelyard as sy
 from steelyard.gates.gating import gate
 from steelyard.gates.ratings import rate
-from steelyard.report.formats.gating import gate_markdown, gate_text
-from steelyard.report.formats.junit import junit
 from steelyard.report.words import read_words
 
 RUN = {f"q{i:02}": ["a", "b", "c"] for i in range(15)}
@@ -56,7 +54,11 @@ def test_what_was_measured_is_judged_beside() -> None:
 def test_every_format_says_why(lang: str, level: str, baseline: str) -> None:
     words = read_words(lang)
     result = gate(scores(0), profile="document-qa", baseline=scores(0), margin=0.02)
-    for text in (gate_text(result, words, width=999), gate_markdown(result, words), junit(result, words)):
+    for text in (
+        result.text(lang=words.code, width=999),
+        result.text("markdown", lang=words.code),
+        result.text("junit", lang=words.code),
+    ):
         assert level in text
         assert baseline in text
-    assert "steelyard label QUESTIONS RUN..." in gate_text(result, words, width=999)
+    assert "steelyard label QUESTIONS RUN..." in result.text(lang=words.code, width=999)

@@ -16,8 +16,7 @@ from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.report.formats.run import run_lines
-from steelyard.report.formats.scores import table
+from steelyard.report.views.run import run_lines
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
 from tests.rag import small
@@ -112,7 +111,7 @@ def test_retrieval_is_weighed_and_the_failed_answer_is_counted(tmp_path: Path) -
     assert not scores.failed.any()
     assert [note.code for note in scores.notes["run"]] == ["answers_failed"]
     assert "Answers that failed: 1 of 3 (q2); what was retrieved is weighed." in " ".join(
-        table(scores, per_query=False, words=read_words("en"), width=None, colour=False).split()
+        scores.text(lang="en").split()
     )
     assert [max(ms) == float("inf") for (ms,) in weighing.latency_ms.values()] == [False, True]
     assert diagnose(weighing, k=3).funnels[1].counts()["failed"] == 0

@@ -12,7 +12,6 @@ from steelyard.base.errors import InputError, OutputError
 from steelyard.judges.grading.grades import GradedPair
 from steelyard.rag.labelling import plan_labelling
 from steelyard.report.formats.labelling import labelling_text
-from steelyard.report.formats.scores import scores_text
 from steelyard.report.words import read_words
 
 QUESTIONS = [{"qid": "q1", "query": "red apple"}, {"qid": "q2", "query": "蓝色的梨"}]
@@ -118,9 +117,9 @@ def test_results_say_that_a_judge_gave_the_labels(tmp_path: Path) -> None:
     scores = sy.evaluate(file, {"one": runs, "two": runs}, "ndcg@5")
     [note] = [note for note in scores.notes["one"] if note.code == "gold_judged_by"]
     assert note.values == {"n": 2, "total": 3, "judge": "by_gold"}
-    text = scores_text(scores, "table", read_words("en"))
+    text = scores.text(lang="en")
     assert text.count("2 of 3 labels of the truth are a judge's, not people's: by_gold.") == 1
-    assert "by_gold" not in scores_text(sy.evaluate({"q1": {"a": 3}}, {"one": runs}), "table", read_words("en"))
+    assert "by_gold" not in sy.evaluate({"q1": {"a": 3}}, {"one": runs}).text(lang="en")
 
 
 @pytest.mark.parametrize("name", ["g.qrels", "g.txt.gz", "g.csv", "g.tsv", "g.parquet", "g.arrow", "g.json"])

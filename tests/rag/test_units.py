@@ -19,7 +19,6 @@ from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.words import read_words
 from tests.cli.command import printed
@@ -104,7 +103,7 @@ def test_a_run_over_whole_gold_documents_lists_documents(beir: Path) -> None:
     run = weighed(beir)
     assert run.folder.config["unit"] == "document"
     assert [str(m) for m in run.scores.measures][:2] == ["ndcg@10", "map"]
-    text = weighed_run_text(run, read_words("en"))
+    text = run.text(lang="en")
     assert "chunks are weighed as their documents, each at its best chunk" in text
     assert "unit:document" in text
     assert "on average" not in text
@@ -114,7 +113,7 @@ def test_the_unit_that_is_named_wins(beir: Path) -> None:
     run = weighed(beir, unit="chunk", k=4)
     assert run.folder.config["unit"] == "chunk"
     assert run.scores.recipe["unit"] == "chunk"
-    assert "each chunk of one counts by itself" in weighed_run_text(run, read_words("en"))
+    assert "each chunk of one counts by itself" in run.text(lang="en")
     assert any(len(r.passages) > len({p.doc_id for p in r.passages}) for _, r in run.folder.responses())
     # By itself such a run is weighed as its configuration says, and by `evaluate` as the gold says.
     gated = sy.gate(run.folder.path, max_failed=0.5, truth=beir)
@@ -159,8 +158,8 @@ def test_candidates_reach_as_deep_as_they_did(beir: Path) -> None:
 def test_fewer_documents_than_k_are_noted(beir: Path) -> None:
     run = weighed(beir, k=9)
     assert Note("few_documents", {"k": 9, "n": 3}) in run.folder.notes
-    assert "k is 9, but there are only 3 documents" in weighed_run_text(run, read_words("en"))
-    assert "总共只有 3 篇文档" in weighed_run_text(run, read_words("zh"))
+    assert "k is 9, but there are only 3 documents" in run.text(lang="en")
+    assert "总共只有 3 篇文档" in run.text(lang="zh")
 
 
 def test_candidates_of_fewer_documents_than_are_looked_at_are_noted(beir: Path) -> None:
@@ -177,9 +176,7 @@ def test_measures_that_look_deeper_than_the_run_are_noted(beir: Path) -> None:
     run = weighed(beir, weigh={"measures": ["mrr@2", "recall@3", "map", "ndcg@10"]})
     noted = Note("lists_end", {"k": 2, "measures": ["recall@3", "ndcg@10"]})
     assert run.scores.notes == {"s": [noted]}
-    assert "Lists end at rank 2, the k of the run: recall@3, ndcg@10 would look deeper" in weighed_run_text(
-        run, read_words("en")
-    )
+    assert "Lists end at rank 2, the k of the run: recall@3, ndcg@10 would look deeper" in run.text(lang="en")
     assert sy.evaluate(str(beir), run.folder.path, ["ndcg@10", "recall@3"]).notes == {
         "s": [Note("lists_end", {"k": 2, "measures": ["ndcg@10", "recall@3"]})]
     }

@@ -18,13 +18,13 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.experiment.table.scores import Scores
-from steelyard.report.benching import BENCH_FORMATS, BenchReport
+from steelyard.report.benching import BenchReport
 from steelyard.report.charts.bench import draw_bench
-from steelyard.report.formats.bench import AXES, bench_summary, bench_terminal
-from steelyard.report.views.bench import bench_sections
+from steelyard.report.views.bench import AXES, bench_sections
 from steelyard.report.views.bench_tables import TABLES
 from steelyard.report.views.numbers import money
 from steelyard.report.words import read_words
+from steelyard.report.writing import view_of
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
 from tests.cli.command import steelyard
 from tests.report.untranslated import untranslated
@@ -47,7 +47,7 @@ def changed(name: str, **columns: object) -> pl.DataFrame:
 
 
 def summary(bench: Bench, words: Any = EN) -> str:
-    return bench_summary(bench, words)
+    return bench.text(lang=words.code)
 
 
 # What is recommended -----------------------------------------------------------------------------------------------
@@ -324,7 +324,8 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
     ],
 )  # fmt: skip
 def test_the_report_says_what_is_odd(tmp_path: Path, name: str, columns: dict[str, Any], sentence: str) -> None:
-    assert sentence in bench_terminal(rerank_bench(tmp_path, **{name: changed(name, **columns)}), EN)
+    bench = rerank_bench(tmp_path, **{name: changed(name, **columns)})
+    assert sentence in BenchReport(bench).text(lang="en")
 
 
 def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
@@ -390,7 +391,7 @@ BENCHES: list[Make] = [rerank_bench, load_bench]
 @pytest.mark.parametrize("make", BENCHES)
 def test_chinese_is_chinese(tmp_path: Path, make: Make) -> None:
     bench = make(tmp_path)
-    text = bench_terminal(bench, ZH).split("签名")[0].replace("2026-11-22T12:00:00+00:00", "")
+    text = BenchReport(bench).text(lang="zh").split("签名")[0].replace("2026-11-22T12:00:00+00:00", "")
     assert untranslated(text, NAMES) == []
 
 
@@ -398,7 +399,7 @@ def test_chinese_is_chinese(tmp_path: Path, make: Make) -> None:
 @pytest.mark.parametrize("words", [EN, ZH])
 @pytest.mark.parametrize("make", BENCHES)
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int, words: Any, make: Make) -> None:
-    text = bench_terminal(make(tmp_path), words, width=width)
+    text = BenchReport(make(tmp_path)).text(lang=words.code, width=width)
     assert [line for line in text.splitlines() if cell_len(line) > width] == []
 
 
@@ -435,7 +436,7 @@ def test_the_suffix_names_the_format(tmp_path: Path) -> None:
     for name, begin in (("a.md", "# "), ("a.csv", "system,"), ("a.json", "{"), ("a.txt", "Bench of rerankers: halls")):
         report.write(tmp_path / name, lang="en")
         assert (tmp_path / name).read_text("utf-8").startswith(begin)
-    assert set(BENCH_FORMATS) == {"table", "html", "markdown", "latex", "csv", "json"}
+    assert set(view_of(BenchReport).formats) == {"table", "html", "markdown", "latex", "csv", "json"}
 
 
 # Load ----------------------------------------------------------------------------------------------------------------
@@ -500,7 +501,7 @@ def stored(folder: Path) -> Path:
 def test_the_command_writes_the_report_of_a_bench(tmp_path: Path) -> None:
     path = stored(tmp_path)
     shown = steelyard("report", path, "--lang", "en")
-    assert shown.stdout.decode() == bench_terminal(Bench.read(path), EN, width=80)
+    assert shown.stdout.decode() == BenchReport.read(path).text(lang="en", width=80)
     written = steelyard(
         "report", path, "-o", tmp_path / "a.md", "-o", tmp_path / "a.json", "--lang", "zh", "--title", "评测"
     )

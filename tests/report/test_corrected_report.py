@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 
 import steelyard as sy
-from steelyard.report.formats.report import report_latex
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.views.judge_card import judge_card
 from steelyard.report.views.report import report_sections, verdict
@@ -132,7 +131,7 @@ def test_the_judge_card_counts_labels() -> None:
 
 
 def test_a_table_for_a_paper_has_corrected_means() -> None:
-    latex = report_latex(report(), read_words("en"))
+    latex = report().text("latex", lang="en")
     for system in "ab":
         mean = report().scores.corrections[system]["faithfulness"].mean.corrected.mean
         assert f"{mean:.4f}" in latex
@@ -142,6 +141,6 @@ def test_a_table_for_a_paper_has_corrected_means() -> None:
         ("zh", "有些系统的均值可用人工标注校正，但这里仅按裁判：faithfulness。"),
     ):
         one_sided = sy.Report.of(weighing(labels_of(names="a")), measures=["faithfulness"])
-        assert note in report_latex(one_sided, read_words(lang))
-        assert note not in report_latex(report(), read_words(lang))
-    assert "corrected" not in report_latex(report(labelled=False), read_words("en"))
+        assert note in one_sided.text("latex", lang=lang)
+        assert note not in report().text("latex", lang=lang)
+    assert "corrected" not in report(labelled=False).text("latex", lang="en")

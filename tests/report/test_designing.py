@@ -7,7 +7,6 @@ import json
 import pytest
 
 import steelyard as sy
-from steelyard.report.formats.design import DESIGN_FORMATS
 from steelyard.report.words import read_words
 from tests.comparison.test_design import drawn, of
 from tests.report.untranslated import untranslated
@@ -35,7 +34,7 @@ def every_design() -> list[sy.Design]:
 
 
 def test_the_answer_comes_first_below_the_table() -> None:
-    text = DESIGN_FORMATS["table"](sy.plan(difference=0.05, sd=0.25), EN)
+    text = sy.plan(difference=0.05, sd=0.25).text(lang="en")
     lines = text.splitlines()
     assert lines[0].split() == ["difference", "effect", "questions"]
     assert lines[4].split() == ["0.05", "(wished)", "0.20", "199"]
@@ -45,18 +44,18 @@ def test_the_answer_comes_first_below_the_table() -> None:
 @pytest.mark.parametrize("design", every_design())
 def test_every_format_in_both_languages(design: sy.Design) -> None:
     allowed = {"Bonferroni", "ndcg@10", "mrr", "--cluster doc"}
-    chinese = DESIGN_FORMATS["table"](design, ZH)
+    chinese = design.text(lang="zh")
     assert untranslated(chinese.partition("签名：")[0], allowed) == []
     assert "签名" in chinese or design.pilot is None
-    assert "nan" not in DESIGN_FORMATS["table"](design, EN)
-    assert "inf" not in DESIGN_FORMATS["table"](design, EN)
-    latex = DESIGN_FORMATS["latex"](design, EN)
+    assert "nan" not in design.text(lang="en")
+    assert "inf" not in design.text(lang="en")
+    latex = design.text("latex", lang="en")
     assert r"\begin{tabular}" in latex
     assert "bold" not in latex
 
 
 def test_what_the_words_rest_on() -> None:
-    two, one, four, holes, missing, few, sd, many = (DESIGN_FORMATS["table"](design, EN) for design in every_design())
+    two, one, four, holes, missing, few, sd, many = (design.text(lang="en") for design in every_design())
     assert "The range is the pilot's uncertainty: differences between a, b have a standard deviation of" in two
     assert "An upper estimate: a alone cannot show how much two systems differ" in one
     assert "Level 0.05 is shared among 3 comparisons with the baseline (Bonferroni)." in four
@@ -73,12 +72,12 @@ def test_what_the_words_rest_on() -> None:
 
 def test_json_and_csv_hold_every_number() -> None:
     for design in every_design():
-        content = json.loads(DESIGN_FORMATS["json"](design, ZH))
+        content = json.loads(design.text("json", lang="zh"))
         assert content["rows"] == design.frame.to_dicts()
         assert content["sd"] == design.sd
         assert content["format"] == 1
         assert content["in_words"][0].isascii()
         assert (content["pilot"] is None) == (design.pilot is None)
-        rows = list(csv.DictReader(io.StringIO(DESIGN_FORMATS["csv"](design, ZH))))
+        rows = list(csv.DictReader(io.StringIO(design.text("csv"))))
         assert [float(row["difference"]) for row in rows] == design.frame["difference"].to_list()
         assert list(rows[0]) == design.frame.columns

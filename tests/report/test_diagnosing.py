@@ -11,7 +11,6 @@ from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.views.diagnosis import (
     advice_text,
     ceilings_sheet,
@@ -169,7 +168,7 @@ def test_texts_from_outside_do_no_harm() -> None:
 
 
 def test_json_has_everything() -> None:
-    made = json.loads(diagnosis_json(found(), EN))
+    made = json.loads(found().text("json", lang="en"))
     a = made["systems"]["a"]
     assert a["questions"]["found"] == 20
     assert a["lists"]["not_retrieved"] == [f"q{i:03}" for i in range(2, 40, 4)]

@@ -10,7 +10,7 @@ import pytest
 from steelyard.gates.checks import SHARES, Check, CheckReason
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
-from steelyard.report.formats.gating import gate_markdown, gate_sheets, gate_text, heading, reason_text, wanted_text
+from steelyard.report.views.gate import gate_sheets, heading, reason_text, wanted_text
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
 
@@ -88,14 +88,18 @@ def test_every_check_has_words(lang: Words) -> None:
     for check in found.checks:
         assert reason_text(check, found, lang)
         assert "{" not in reason_text(check, found, lang) + wanted_text(check, lang)
-    for text in (gate_text(found, lang), gate_text(found, lang, width=80), gate_markdown(found, lang)):
+    for text in (
+        found.text(lang=lang.code),
+        found.text(lang=lang.code, width=80),
+        found.text("markdown", lang=lang.code),
+    ):
         assert "nan" not in text
         assert "None" not in text
 
 
 def test_no_english_is_left_in_chinese() -> None:
     found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
-    for text in (gate_text(found, ZH), gate_markdown(found, ZH)):
+    for text in (found.text(lang="zh"), found.text("markdown", lang="zh")):
         plain = re.sub(
             r"`(?:evaluate|steelyard) [^`]*`|"
             r"[a-z]+@\d+|latency_ms:p95|mrr|r_precision|recall_cap|ndcg|--number|NAME|-m|injection|Steelyard|reranker|old|gt|lt|\bID\b"
@@ -108,7 +112,7 @@ def test_no_english_is_left_in_chinese() -> None:
 
 
 def test_the_terminal_says_outcomes_in_words_and_why() -> None:
-    text = gate_text(gate(stated(PARTLY), profile="production"), EN, width=80)
+    text = gate(stated(PARTLY), profile="production").text(lang="en", width=80)
     assert "profile production (RAG in production), level minimum" in text
     assert re.search(r"recall@5 +FAIL +0\.6000 +0\.500–0\.650 +≥ 0\.7 \(minimum\)", text)
     assert re.search(r"precision@5 +pass ", text)
@@ -119,14 +123,14 @@ def test_the_terminal_says_outcomes_in_words_and_why() -> None:
 
 
 def test_chinese_reads_as_chinese() -> None:
-    text = gate_text(gate(stated(PARTLY), profile="production"), ZH)
+    text = gate(stated(PARTLY), profile="production").text(lang="zh")
     assert "按评级标准 production（生产环境 RAG），等级“最低要求”" in text
     assert "recall@5：整个置信区间都不满足 0.7 的要求。" in text
     assert text.endswith("a：未通过（通过 1 项、未通过 1 项、数据不足 1 项）\n")
 
 
 def test_the_markdown_is_a_table_with_reasons_readable_without_colour() -> None:
-    text = gate_markdown(gate(stated(PARTLY), profile="production"), EN)
+    text = gate(stated(PARTLY), profile="production").text("markdown", lang="en")
     assert text.startswith("## Steelyard gate: FAIL\n")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
     assert rows[0] == ["check", "outcome", "value", "interval", "wanted", "reason"]
@@ -136,7 +140,7 @@ def test_the_markdown_is_a_table_with_reasons_readable_without_colour() -> None:
 
 def test_names_cannot_break_out_of_the_markdown() -> None:
     scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"], systems=["a|b\n<script>*x*`"])
-    text = gate_markdown(gate(scores, profile="ratings"), EN)
+    text = gate(scores, profile="ratings").text("markdown", lang="en")
     assert "<script>" not in text
     assert "\\<script\\>\\*x\\*\\`" in text
 
@@ -155,7 +159,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
     assert rows["ndcg@10, change"][3] == "≥ 15%"
     assert rows["failed questions"] == ["pass", "0%", "–", "≤ 5%"]
     assert heading(found, EN).endswith("baseline none, margin 0.02")
-    assert "one-sided limits at 0.05" in gate_text(found, EN)
+    assert "one-sided limits at 0.05" in found.text(lang="en")
 
 
 def test_equal_values_without_a_range_show_nothing_in_words() -> None:
@@ -172,18 +176,18 @@ def test_what_has_no_partner_and_what_is_not_judged_is_told() -> None:
         np.full((1, 2, 20), 0.5), ["mrr", "map"], systems=["old"], query_ids=[f"q{i}" for i in range(15, 35)],
         truth="sha256:2",
     )  # fmt: skip
-    text = gate_text(gate(new, baseline=old, margin=0.1), EN)
+    text = gate(new, baseline=old, margin=0.1).text(lang="en")
     assert "mrr, map: compared on 15 questions; 15 of new and 5 of the baseline have no partner" in text
     assert "truths that differ" in text
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    assert "worth having when ndcg@10 is at least 15% better" in gate_text(gate(scores, profile="reranker"), EN)
+    assert "worth having when ndcg@10 is at least 15% better" in gate(scores, profile="reranker").text(lang="en")
 
 
 def test_a_table_for_each_system_and_a_line_for_each() -> None:
     scores = scores_of([[[0.9] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y"])
     found = gate(scores, profile="ratings")
     assert [sheet.header[0] for sheet in gate_sheets(found, EN)] == ["x", "y"]
-    assert gate_text(found, EN).splitlines()[-2:] == ["x: pass (1 check passed)", "y: FAIL (1 failed)"]
+    assert found.text(lang="en").splitlines()[-2:] == ["x: pass (1 check passed)", "y: FAIL (1 failed)"]
     assert set(EXIT_CODES) == {"pass", "fail", "insufficient"}
 
 

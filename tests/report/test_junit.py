@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.gates.gating import gate
-from steelyard.report.formats.junit import junit
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
 from tests.hypothesis_profiles import examples
@@ -19,7 +18,7 @@ PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5"
     ("lang", "message"), [(EN, "the whole interval misses 0.7"), (ZH, "整个置信区间都不满足 0.7 的要求")]
 )
 def test_a_suite_a_system_and_a_case_a_check(lang: Words, message: str) -> None:
-    suites = ET.fromstring(junit(gate(stated(PARTLY), profile="production"), lang))
+    suites = ET.fromstring(gate(stated(PARTLY), profile="production").text("junit", lang=lang.code))
     assert {key: suites.get(key) for key in ("tests", "failures", "errors")} == {
         "tests": "3", "failures": "1", "errors": "1",
     }  # fmt: skip
@@ -36,7 +35,7 @@ def test_a_suite_a_system_and_a_case_a_check(lang: Words, message: str) -> None:
 
 def test_counts_are_those_of_each_system() -> None:
     scores = scores_of([[[0.9] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y"])
-    suites = ET.fromstring(junit(gate(scores, profile="ratings"), EN))
+    suites = ET.fromstring(gate(scores, profile="ratings").text("junit", lang="en"))
     assert [(suite.get("name"), suite.get("failures")) for suite in suites] == [("x", "0"), ("y", "1")]
     assert suites.get("failures") == "1"
 
@@ -44,7 +43,9 @@ def test_counts_are_those_of_each_system() -> None:
 @examples(200)
 @given(st.text(min_size=1, max_size=12))
 def test_whatever_a_system_is_called_the_xml_is_well_formed(name: str) -> None:
-    text = junit(gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=[name]), profile="ratings"), EN)
+    text = gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=[name]), profile="ratings").text(
+        "junit", lang="en"
+    )
     (suite,) = ET.fromstring(text.encode("utf-8"))
     allowed = [c for c in name if c in "\t\n\r" or (0x20 <= ord(c) <= 0xFFFD and not 0xD800 <= ord(c) <= 0xDFFF)
                or ord(c) > 0xFFFF]  # fmt: skip
@@ -52,14 +53,14 @@ def test_whatever_a_system_is_called_the_xml_is_well_formed(name: str) -> None:
 
 
 def test_control_characters_and_markup() -> None:
-    text = junit(
-        gate(scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=['\x00\x1b[31m<&"\ufffe名']), profile="ratings"), EN
-    )
+    text = gate(
+        scores_of(np.full((1, 1, 12), 0.1), ["mrr"], systems=['\x00\x1b[31m<&"\ufffe名']), profile="ratings"
+    ).text("junit", lang="en")
     (suite,) = ET.fromstring(text.encode("utf-8"))
     assert suite.get("name") == '[31m<&"名'
 
 
 def test_the_same_result_gives_the_same_bytes() -> None:
-    assert junit(gate(stated(PARTLY), profile="production"), EN) == junit(
-        gate(stated(PARTLY), profile="production"), EN
-    )
+    assert gate(stated(PARTLY), profile="production").text("junit", lang="en") == gate(
+        stated(PARTLY), profile="production"
+    ).text("junit", lang="en")

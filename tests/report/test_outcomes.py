@@ -12,7 +12,6 @@ from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.report.charts.drawing import draw_charts
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.formats.diagnosis import diagnosis_json
 from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.views.outcomes import (
     abstention_sheet,
@@ -129,7 +128,7 @@ def test_questions_of_an_outcome_are_listed() -> None:
 def test_without_verdicts_nothing_is_said() -> None:
     diagnosis = diagnose(weighed(questions(2), outputs("a", [1, None])))
     assert list(outcome_sections(diagnosis, EN)) == []
-    assert "outcomes" not in json.loads(diagnosis_json(diagnosis, EN))
+    assert "outcomes" not in json.loads(diagnosis.text("json", lang="en"))
 
 
 @pytest.mark.parametrize("evidence", [[], ["c"]])
@@ -143,7 +142,7 @@ def test_without_gold_nothing_is_said_of_retrieval(evidence: list[str]) -> None:
 
 
 def test_json_has_counts_shares_lists_and_differences() -> None:
-    content = json.loads(diagnosis_json(one_system(), EN))
+    content = json.loads(one_system().text("json", lang="en"))
     assert content["criteria"] == {"correct": 0.5, "faithful": 1.0, "in_context": 0.5}
     of_system = content["outcomes"]["a"]
     assert list(of_system["questions"]) == list(OUTCOMES)

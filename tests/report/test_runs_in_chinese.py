@@ -13,9 +13,9 @@ from steelyard.data.folders.manifests import write_manifest
 from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
-from steelyard.report.formats.run import first_failure, run_lines
 from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.views.notes import note_text
+from steelyard.report.views.run import first_failure, run_lines
 from steelyard.report.views.sweep import sweep_sheet
 from steelyard.report.words import read_words
 from tests.rag import small

@@ -11,9 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json
-from steelyard.report.formats.design import design_json
-from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.words import read_words
 from tests.experiment import judged
 from tests.report.reports import MEASURES, ids_report, ids_weighing, texts_report, texts_weighing
 
@@ -47,8 +44,8 @@ def outputs() -> Iterator[tuple[str, str]]:
         )
         yield "scores", as_json(weighing.scores(measures))
         yield "comparison", comparison.text("json")
-        yield "diagnosis", diagnosis_json(sy.diagnose(weighing), read_words("en"))
-        yield "plan", design_json(sy.plan(weighing, measures=measures[0], difference=0.1))
+        yield "diagnosis", sy.diagnose(weighing).text("json", lang="en")
+        yield "plan", sy.plan(weighing, measures=measures[0], difference=0.1).text("json")
     clustered = texts_weighing(cluster={"q1": "a", "q2": "a"})
     yield "scores", as_json(clustered.scores(MEASURES))
     yield "comparison", sy.compare(clustered, measures=MEASURES).text("json")

@@ -17,7 +17,7 @@ from steelyard.experiment.corrections import Correction
 from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.scores import Scores
-from steelyard.report.formats import scores as formats
+from steelyard.report import writing
 from steelyard.report.views.scores import per_query_sheet, scores_sheet
 from steelyard.report.words import Words, read_words
 from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
@@ -44,7 +44,7 @@ def test_leaderboards_leave_out_what_is_as_expected_of_all_runs() -> None:
 
 def test_a_wide_table_of_queries_names_them_in_each_part() -> None:
     scores = sy.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"x": {"q1": ["a"], "q2": ["a"]}}, NUMBERS[:2])
-    text = formats.table(scores, per_query=True, words=EN, width=45)
+    text = scores.text(per_query=True, lang="en", width=45)
     labels = [line.split()[:2] for line in text.split("\n\n")[0].splitlines() if not line.startswith("─")]
     assert labels == [["system", "question"], ["x", "q1"], ["x", "q2"]] * 3
 
@@ -252,16 +252,17 @@ def clustered() -> Iterator[Scores]:
     yield dataclasses.replace(scores, clustering=Clustering("doc", np.arange(12)), recipe_parts=by_doc)
 
 
-def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen() -> None:
+def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     chinese, heard = listening(ZH)
+    monkeypatch.setattr(writing, "read_words", lambda lang: chinese)
     for scores in every_table():
         allowed = NAMES | set(map(str, scores.measures)) | {"ndcg", "map", "r_precision"}
         few = len(scores.query_ids) < 100
-        texts = [formats.table(scores, per_query=few, words=chinese, width=80)]
-        texts.append(formats.markdown(scores, per_query=False, words=chinese))
+        texts = [scores.text(per_query=few, lang=chinese.code, width=80)]
+        texts.append(scores.text("markdown", lang=chinese.code))
         for text in texts:
             assert untranslated(text, allowed) == []
-        latex = formats.latex(scores, per_query=False, words=chinese).replace("\\", "").replace("-{}-", "--")
+        latex = scores.text("latex", lang=chinese.code).replace("\\", "").replace("-{}-", "--")
         left = untranslated(latex, allowed | LATEX)
         assert [word for word in left if set(word) > {"l", "r"}] == []
     elsewhere = ("scores.status.ok", "scores.head.measure")
@@ -298,9 +299,8 @@ def test_the_locale_tells_the_language_where_nobody_does(monkeypatch: pytest.Mon
         monkeypatch.setenv("LC_ALL", told)
         assert scores_sheet(scores) == scores_sheet(scores, lang)
         assert per_query_sheet(scores) == per_query_sheet(scores, lang)
-        for name in formats.IN_WORDS:
-            write = formats.FORMATS[name]
-            assert write(scores, per_query=True) == write(scores, per_query=True, words=lang)
+        for name in ("table", "markdown", "latex"):
+            assert scores.text(name, per_query=True) == scores.text(name, per_query=True, lang=lang.code)
 
 
 def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,26 +308,26 @@ def test_programs_read_the_same_in_every_locale(monkeypatch: pytest.MonkeyPatch)
     made = set()
     for told in ("zh_CN.UTF-8", "C"):
         monkeypatch.setenv("LC_ALL", told)
-        made.add("".join(formats.FORMATS[name](scores, per_query=True) for name in ("json", "csv", "trec")))
+        made.add("".join(scores.text(name, per_query=True) for name in ("json", "csv", "trec")))
     assert len(made) == 1
 
 
 def test_captions_say_what_is_bold_in_the_language() -> None:
     equal = troubled(1, reports=False)
     scores = dataclasses.replace(equal, values=equal.values * np.array([1.0, 0.5])[:, None, None])
-    assert "bold" not in formats.latex(equal, per_query=False, words=EN)
+    assert "bold" not in equal.text("latex", lang="en")
     line = str(scores.signature).replace("_", r"\_")
     end = f"ignored. Signature: {line}. Best value of each column in bold.}}"
-    assert formats.latex(scores, per_query=False, words=EN).count(end) == 1
-    chinese = formats.latex(scores, per_query=False, words=ZH)
+    assert scores.text("latex", lang="en").count(end) == 1
+    chinese = scores.text("latex", lang="zh")
     assert f"已忽略。签名：{line}。每列最佳值以粗体表示。}}" in chinese
-    assert "粗体" not in formats.latex(troubled(1, systems=1), per_query=False, words=ZH)
+    assert "粗体" not in troubled(1, systems=1).text("latex", lang="zh")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_chinese_tables_fit_the_terminal(width: int) -> None:
     cells = pytest.importorskip("rich.cells")
-    lines = formats.table(troubled(2), per_query=True, words=ZH, width=width).splitlines()
+    lines = troubled(2).text(per_query=True, lang="zh", width=width).splitlines()
     assert max(map(cells.cell_len, lines)) <= width
     assert not any(line.startswith(tuple("，。；：、）")) for line in lines)
 

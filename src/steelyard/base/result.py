@@ -17,7 +17,7 @@ class Result:
     """A result: what it holds is its own, how it is written is the business of its view.
 
     A subclass is a dataclass with `repr=False`, and has a frame.  VIEW names the module below steelyard.report whose
-    `VIEW` says how it is written; that is imported when a result is first written, so that what computes loads nothing
+    `VIEWS` say how it is written; that is imported when a result is first written, so that what computes loads nothing
     of what shows.
     """
 
@@ -29,12 +29,13 @@ class Result:
         def frame(self) -> pl.DataFrame:
             """The rows of the result."""
 
-    def data(self, **options: Any) -> dict[str, Any]:
-        """Everything as plain data that JSON holds, in English and full precision; null where there is no number.
+    def data(self, *, lang: str | None = None, **options: Any) -> dict[str, Any]:
+        """Everything as plain data that JSON holds, in full precision; null where there is no number.
 
+        lang      of titles and advice; all else is in English
         options   those of its kind, such as per_query of scores
         """
-        data: dict[str, Any] = _writing().data_of(self, options)
+        data: dict[str, Any] = _writing().data_of(self, options, lang=lang)
         return data
 
     def text(

@@ -11,6 +11,7 @@ import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
+from steelyard.base.result import Result
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import net_benefit, returns
@@ -27,8 +28,8 @@ from steelyard.experiment.table.scores import Scores
 _AGAIN = "start the same bench again, which computes them from what was measured"
 
 
-@dataclass(frozen=True, eq=False)
-class Bench:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bench(Result):
     """A bench of rerankers, or of systems under load.  Read one with `Bench.read(folder)`.
 
     folder    where it is, and its manifest
@@ -38,6 +39,8 @@ class Bench:
     requests  all that were timed, of schema REQUESTS
     rankings  what rerankers gave, of schema RANKINGS
     """
+
+    VIEW = "views.bench"
 
     folder: BenchFolder
     config: BenchConfig
@@ -194,6 +197,11 @@ class Bench:
         if clustering is None or self.folder.kind == "load":
             return None
         return dict(zip(self.scores.query_ids, clustering.codes.tolist(), strict=True))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores, one row for each system, question and measure."""
+        return self.scores.frame
 
     def __repr__(self) -> str:
         return f"Bench({self.config.name!r}: {self.scores!r})"

@@ -9,9 +9,8 @@ from typing import Any
 
 from steelyard.bench.run.load_tests import load_test
 from steelyard.cli.benching import measuring
-from steelyard.cli.terminal import screen_view, show
+from steelyard.cli.terminal import write_result
 from steelyard.gates.loads import Loads
-from steelyard.report.formats.bench import bench_summary
 from steelyard.report.words import read_words
 
 MISSED = 1
@@ -26,6 +25,6 @@ def run(
     words = read_words(lang)
     with measuring(words, "levels of load") as bars:
         bench = load_test(system, folder=output, headers_env=dict(headers_env) or None, progress=bars, **options)
-    show(bench_summary(bench, words, **screen_view()))
+    write_result(bench, "table", None, lang=words.code)
     if any(check.outcome == "fail" for check in Loads.read(bench.folder).checks()):
         sys.exit(MISSED)

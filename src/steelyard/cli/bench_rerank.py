@@ -9,8 +9,7 @@ from steelyard.base.choices import Prefer
 from steelyard.bench.run.planning import plan_bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.benching import announce, measuring
-from steelyard.cli.terminal import screen_view, show
-from steelyard.report.formats.bench import bench_summary
+from steelyard.cli.terminal import screen_view, show, write_result
 from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.words import read_words
 
@@ -31,4 +30,4 @@ def run(
             config, folder=output, overwrite=overwrite, prefer=prefer, budget=budget, progress=bars,
             announce=partial(announce, words=words),
         )  # fmt: skip
-    show(bench_summary(bench, words, **screen_view()))
+    write_result(bench, "table", None, lang=words.code)

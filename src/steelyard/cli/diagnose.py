@@ -9,16 +9,13 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, write_result
-from steelyard.diagnosis.diagnosing import diagnose
+from steelyard.cli.terminal import write_result
+from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.formats.diagnosis import diagnosis_json
-from steelyard.report.formats.suffix import format_of
-from steelyard.report.views.diagnosis import diagnosis_sections, stage_lists
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -31,17 +28,7 @@ def run(
         if stage not in (*STAGES, *OUTCOMES):
             raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
     refuse_overwriting(output or "-", inputs_of(truth, runs, options))
-    format = format_of(output, format)
-    if format not in ("table", "markdown", "json"):
-        raise InputError(f"a diagnosis cannot be written as {format}; choose table, markdown or json")
+    format = chosen_format(Diagnosis, output, format)
     with progress_bars(words, after=SOON) as bars:
         diagnosis = diagnose(truth, runs, **keywords(options), progress=bars)
-    if stages and format != "json":
-        text = stage_lists(diagnosis, stages, words)
-    elif format == "json":
-        text = diagnosis_json(diagnosis, words)
-    elif format == "markdown":
-        text = blocks_markdown(diagnosis_sections(diagnosis, words))
-    else:
-        text = blocks_terminal(diagnosis_sections(diagnosis, words), **screen_view(output))
-    write_result(text, format, output)
+    write_result(diagnosis, format, output, lang=words.code, stages=stages)

@@ -7,12 +7,12 @@ from typing import Any
 
 from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.evaluation import evaluate
+from steelyard.experiment.table.scores import Scores
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.scores import check_format, scores_text
-from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -21,8 +21,7 @@ def run(
 ) -> None:  # fmt: skip
     """Weigh the runs, rate them where there is a profile, and write the result."""
     refuse_overwriting(output or "-", inputs_of(truth, runs, options))
-    words, format = read_words(lang), format_of(output, format)
-    check_format(format)
+    words, format = read_words(lang), chosen_format(Scores, output, format)
     rated = None
     if profile is not None:
         from steelyard.gates.profiles import Profile
@@ -31,5 +30,5 @@ def run(
     specs = measures or (rated.measures if rated else ()) or None
     with progress_bars(words, after=SOON) as bars:
         scores = evaluate(truth, runs, specs, **keywords(options), progress=bars)
-    text = scores_text(scores, format, words, per_query=per_query, profile=rated, **screen_view(output))
-    write_result(text, format, output, safe_csv=safe_csv)
+    view = {"per_query": per_query, "profile": rated}
+    write_result(scores, format, output, lang=words.code, safe_csv=safe_csv, **view)

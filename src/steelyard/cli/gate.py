@@ -8,11 +8,9 @@ from typing import Any
 
 from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, show
+from steelyard.cli.terminal import write_result
 from steelyard.gates.gating import gate
-from steelyard.io.write import refuse_overwriting, write_text
-from steelyard.report.formats.gating import gate_markdown, gate_text
-from steelyard.report.formats.junit import junit as as_junit
+from steelyard.io.write import refuse_overwriting
 from steelyard.report.words import read_words
 
 
@@ -28,8 +26,8 @@ def run(
         given = keywords(options) | ({"progress": bars} if scores is not None else {})
         verdict = gate(scores, runs or None, **given)
     if junit is not None:
-        write_text(junit, as_junit(verdict, words))
+        verdict.write(junit, format="junit", lang=words.code)
     if summary is not None:
-        write_text(summary, gate_markdown(verdict, words))
-    show(gate_text(verdict, words, **screen_view()))
+        verdict.write(summary, format="markdown", lang=words.code)
+    write_result(verdict, "table", None, lang=words.code)
     sys.exit(verdict.exit_code)

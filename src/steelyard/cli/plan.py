@@ -8,12 +8,11 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, write_result
-from steelyard.comparison.design import plan
+from steelyard.cli.terminal import write_result
+from steelyard.comparison.design import Design, plan
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.design import DESIGN_FORMATS
-from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -21,13 +20,10 @@ def run(
     safe_csv: bool, lang: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Plan from the pilot, or from a standard deviation, and write the result."""
-    words, format = read_words(lang), format_of(output, format)
-    if format not in DESIGN_FORMATS:
-        raise InputError(f"a plan cannot be written as {format}; choose table, markdown, latex, csv or json")
+    words, format = read_words(lang), chosen_format(Design, output, format)
     if truth is not None and not runs:
         raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
     refuse_overwriting(output or "-", inputs_of(truth, runs, options))
     with progress_bars(words, after=SOON) as bars:
         design = plan(truth, runs or None, measures, **keywords(options), progress=bars)
-    view = screen_view(output) if format == "table" else {}
-    write_result(DESIGN_FORMATS[format](design, words, **view), format, output, safe_csv=safe_csv)
+    write_result(design, format, output, lang=words.code, safe_csv=safe_csv)

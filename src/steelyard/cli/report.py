@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from steelyard.base.errors import InputError
 from steelyard.cli.given import inputs_of, keywords
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.terminal import screen_view, show, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.report import report_terminal
 from steelyard.report.formats.suffix import format_of
-from steelyard.report.report import REPORT_FORMATS, Report
-from steelyard.report.words import Words, read_words
+from steelyard.report.report import Report
+from steelyard.report.words import read_words
+from steelyard.report.writing import view_of
 
 if TYPE_CHECKING:
     from steelyard.report.benching import BenchReport
@@ -26,10 +26,10 @@ def run(
     lang: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
-    words = read_words(lang)
+    words, formats = read_words(lang), view_of(Report).formats
     for path in output:
         refuse_overwriting(path, inputs_of(truth, runs, options))
-        if format_of(path, None) not in REPORT_FORMATS or (format_of(path, None) == "table" and path.suffix != ".txt"):
+        if format_of(path, None) not in formats or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
     report: Report | BenchReport
     if runs:
@@ -38,32 +38,13 @@ def run(
     else:
         report = _of_bench(truth, measures, **options)
     for path in output:
-        format = format_of(path, None)
-        write_result(report.text(format, lang=words.code), format, path, safe_csv=safe_csv)
+        write_result(report, format_of(path, None), path, lang=words.code, safe_csv=safe_csv)
         print(path)
     if charts is not None:
-        for path in _saved(report, charts, words):
+        for path in report.save_charts(charts, lang=words.code):
             print(path)
     if not output and charts is None:
-        show(_shown(report, words))
-
-
-def _saved(report: Report | BenchReport, folder: Path, words: Words) -> list[Path]:
-    """The files of every chart."""
-    if not isinstance(report, Report):
-        return report.save_charts(folder, lang=words.code)
-    from steelyard.report.charts.saving import save_charts
-
-    return save_charts(report, folder, words=words)
-
-
-def _shown(report: Report | BenchReport, words: Words) -> str:
-    """What the terminal shows."""
-    if isinstance(report, Report):
-        return report_terminal(report, words, **screen_view())
-    from steelyard.report.formats.bench import bench_terminal
-
-    return bench_terminal(report.bench, words, title=report.title, **screen_view())
+        write_result(report, "table", None, lang=words.code)
 
 
 def _of_bench(path: str, measures: Sequence[str], *, title: str = "", **options: Any) -> BenchReport:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from steelyard.base.choices import Unit
 from steelyard.cli.progress import progress_bars
-from steelyard.cli.terminal import screen_view, show
+from steelyard.cli.terminal import write_result
 from steelyard.rag.config import Config
 from steelyard.rag.runs.writer import RunInterrupted
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.run import weighed_run_text
 from steelyard.report.words import read_words
 
 INTERRUPTED, QUESTIONS_FAILED = 130, 1
@@ -43,6 +42,6 @@ def run(
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was answered is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    show(weighed_run_text(weighed, words, **screen_view()))
+    write_result(weighed, "table", None, lang=words.code)
     if strict and weighed.folder.n_failed:
         sys.exit(QUESTIONS_FAILED)

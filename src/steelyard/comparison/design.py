@@ -13,6 +13,7 @@ from steelyard.base import defaults
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.base.options import PlanKeywords, PlanOptions, WeighOptions, check_names, with_options
+from steelyard.base.result import Result
 from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
 from steelyard.experiment.door.evaluation import counting, weighed_or_scores
@@ -90,8 +91,8 @@ class Pilot:
     n_clusters: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Result):
     """How many questions show a wished difference, and others around it.
 
     frame       one row for each difference, smallest first.  Columns:
@@ -112,6 +113,8 @@ class Design:
     sd_low, sd_high   its 95% interval; NaN without a pilot
     pilot       None without one
     """
+
+    VIEW = "views.design"
 
     frame: pl.DataFrame = field(repr=False)
     measure: Measure | None

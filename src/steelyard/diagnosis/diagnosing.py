@@ -17,6 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.options import DiagnoseKeywords, DiagnoseOptions, WeighOptions, check_names, with_options
+from steelyard.base.result import Result
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
 from steelyard.diagnosis.ceilings import KS, NAMES, Captured, Ceilings, Curves, captured, ceilings, curves, values
@@ -36,8 +37,8 @@ MEASURES = ("ndcg", "mrr", "recall", "hit_rate")
 """What ceilings are computed of beside the measure of gains; of evidence, recall of gold pieces too."""
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Result):
     """A diagnosis of one or several systems.
 
     k          results that count as found
@@ -51,6 +52,8 @@ class Diagnosis:
     advice     what to try: mistakes first, then on the best system, then on the others; largest possible gain first
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
+
+    VIEW = "views.diagnosis_data"
 
     k: int
     measure: str

@@ -17,6 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.options import GateKeywords, GateOptions, WeighOptions, check_names, with_options
+from steelyard.base.result import Result
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
@@ -40,8 +41,8 @@ EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
 
 
-@dataclass(frozen=True)
-class Gate:
+@dataclass(frozen=True, repr=False)
+class Gate(Result):
     """The outcome of a gate, check by check.
 
     profile, level   by which it judged, or None
@@ -58,6 +59,8 @@ class Gate:
     origin           what the scores were read from, by which a reader is told how to weigh them otherwise
     n_others         systems of a bench that were not judged, as it recommends another one
     """
+
+    VIEW = "views.gate"
 
     profile: Profile | None
     level: str | None

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.options import WeighOptions
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.result import Result
 from steelyard.data.clusters import question_clusters
 from steelyard.data.corpus import Passage
 from steelyard.data.folders.manifests import read_manifest
@@ -31,13 +34,20 @@ from steelyard.services.http.client import ServiceError
 from steelyard.services.models.chat import ChatModel
 
 
-@dataclass(frozen=True, eq=False)
-class WeighedRun:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeighedRun(Result):
     """A finished run, its scores, and how many of its questions had been answered by an earlier start."""
+
+    VIEW = "views.run"
 
     folder: RunFolder
     scores: Scores
     n_before: int
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores, one row for each system, question and measure."""
+        return self.scores.frame
 
 
 def run_and_weigh(

@@ -39,7 +39,7 @@ from steelyard.report.details.details import Details, Judging
 from steelyard.report.details.limits import LINKED, widest_questions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contents:
     """Scores of one or several systems, and what follows from them.
 

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from steelyard.base.errors import InputError
-from steelyard.io.write import write_text
+import polars as pl
+
+from steelyard.base.result import Result
+from steelyard.experiment.table.json import as_json
+from steelyard.report.charts.saving import FORMATS, save_charts
 from steelyard.report.contents import Contents
-from steelyard.report.formats.report import report_csv, report_json, report_latex, report_markdown, report_terminal
-from steelyard.report.formats.suffix import format_of
+from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.page.page import render
 from steelyard.report.parts import from_parts, parts_of
+from steelyard.report.views.gate import gate_data, gate_sheet, heading, out_of_reach
+from steelyard.report.views.notes import signature_note
+from steelyard.report.views.report import paper_sheet, report_sections, subtitle_text, title_text
+from steelyard.report.views.sheet import Paragraph, Section
+from steelyard.report.views.view import Block, Look, Text, View
+from steelyard.report.visible import visible
 from steelyard.report.words import Words, read_words
 
 
-class Report(Contents):
+class Report(Contents, Result):
     """What is known of one or several systems, and how it is written.
 
     Make one with `Report.of(weigh(truth, runs))`; its parts are those of Contents.
     """
+
+    VIEW = "report"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores behind it, one row for each system, question and measure."""
+        return self.scores.frame
 
     def parts(self) -> dict[str, Any]:
         """The report as plain data that JSON holds: scores, comparison, ratings, diagnosis and so on, by name."""
@@ -34,36 +50,67 @@ class Report(Contents):
         """
         return from_parts(cls, parts)
 
-    def text(self, format: str = "table", *, lang: str | None = None) -> str:
-        """The report in one of REPORT_FORMATS, as `write` puts it into a file.
+    def save_charts(
+        self, folder: str | Path, *, lang: str | None = None, formats: Sequence[str] = FORMATS
+    ) -> list[Path]:  # fmt: skip
+        """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
-        lang     "en" or "zh"; the locale's by default
-        Raises   InputError for a format that there is not; MissingExtraError where HTML lacks its libraries.
+        Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
         """
-        if format not in REPORT_FORMATS:
-            raise InputError(f"a report cannot be written as {format}; choose {', '.join(REPORT_FORMATS)}")
-        return REPORT_FORMATS[format](self, read_words(lang))
+        return save_charts(self, folder, words=read_words(lang), formats=formats)
 
-    def write(self, path: str | Path, *, lang: str | None = None, format: str | None = None) -> None:
-        """Write the report into a file, whole or not at all.
-
-        path     its suffix names the format: .html, .md, .tex, .csv, .json, or else plain text
-        lang     "en" or "zh"; the locale's by default
-        Raises   as `text` does; OutputError.
-        """
-        write_text(path, self.text(format_of(path, format), lang=lang))
+    def __repr__(self) -> str:
+        return f"Report(of {self.scores!r}, {self.date})"
 
 
-def _html(contents: Contents, words: Words) -> str:
-    return render(contents, words=words)
+def _blocks(report: Report, look: Look) -> Iterator[Block]:
+    """Title and date, the sections of every report, and the gate behind the ratings."""
+    words = look.words
+    if look.format == "table":
+        yield Text(_head(report, words))
+    else:
+        yield Text(title_text(report, words), "heading")
+        yield Text(f"{subtitle_text(report, words)}{words('diagnose.between')}{report.date}")
+    for section in report_sections(report, words):
+        yield section
+        if section.name == "ratings" and report.gate is not None:
+            lines = [*out_of_reach(report.gate, words), heading(report.gate, words)]
+            sheets = [gate_sheet(report.gate, words)]
+            yield Section("gate", words("page.gate.title"), list(map(Paragraph, lines)), sheets)
 
 
-REPORT_FORMATS: dict[str, Callable[[Contents, Words], str]] = {
-    "table": report_terminal,
-    "html": _html,
-    "markdown": report_markdown,
-    "latex": report_latex,
-    "csv": report_csv,
-    "json": report_json,
+def _head(report: Report, words: Words) -> str:
+    return f"{title_text(report, words)} · {report.date}"
+
+
+def _latex(report: Report, look: Look) -> str:
+    """One table for a paper: all measures, best in bold, marks explained in the caption; what it is of as comments."""
+    head = [_head(report, look.words), *signature_note(report.scores.signature, look.words)]
+    comments = "".join(f"% {line}\n" for line in visible("\n".join(head)).split("\n"))
+    return comments + sheet_latex(paper_sheet(report, look.words), words=look.words, label="report")
+
+
+def _data(report: Report, words: Words) -> dict[str, Any]:
+    """What `evaluate`, `compare` and `diagnose` write, under one roof."""
+    names = ("system", "measure", "level", "could_be", "out_of_reach", "value", "low", "high", "reachable")
+    return {
+        "title": title_text(report, words),
+        "date": report.date,
+        "scores": json.loads(as_json(report.scores)),
+        "comparison": None if report.comparison is None else report.comparison.data(),
+        "profile": report.profile.name,
+        "ratings": [{name: getattr(rating, name) for name in names} for rating in report.ratings],
+        "gate": None if report.gate is None else gate_data(report.gate),
+        "diagnosis": report.diagnosis.data(lang=words.code),
+    }
+
+
+VIEWS = {
+    Report: View[Report](
+        "a report",
+        blocks=_blocks,
+        data=_data,
+        rows=lambda report: report.scores.per_query,
+        texts={"html": lambda report, look: render(report, words=look.words), "latex": _latex},
+    )
 }
-"""Every way to write a report."""

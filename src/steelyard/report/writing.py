@@ -28,8 +28,8 @@ from steelyard.report.words import read_words
 
 def view_of(kind: type[Result]) -> View[Any]:
     """How results of a kind are written."""
-    view: View[Any] = import_module(f"steelyard.report.{kind.VIEW}").VIEW
-    return view
+    views: Mapping[type[Result], View[Any]] = import_module(f"steelyard.report.{kind.VIEW}").VIEWS
+    return next(views[base] for base in kind.__mro__ if base in views)
 
 
 def chosen_format(kind: type[Result], output: str | Path | None, format: str | None) -> str:
@@ -40,11 +40,11 @@ def chosen_format(kind: type[Result], output: str | Path | None, format: str | N
     return view_of(kind).check(format_of(output, format))
 
 
-def data_of(result: Result, options: Mapping[str, Any]) -> dict[str, Any]:
+def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> dict[str, Any]:
     """What programs read of a result, with the number of its format."""
     view = view_of(type(result))
     view.check("json", options)
-    data: dict[str, Any] = plain({"format": view.format, **view.data(result, **options)})
+    data: dict[str, Any] = plain({"format": view.format, **view.data(result, read_words(lang), **options)})
     return data
 
 
@@ -61,7 +61,7 @@ def text_of(
     if format in view.texts:
         return view.texts[format](result, look, **options)
     if format == "json":
-        return json_text({"format": view.format, **view.data(result, **options)})
+        return json_text({"format": view.format, **view.data(result, look.words, **options)})
     if format == "csv" and view.rows is not None:
         return _csv(view.rows(result, **options))
     if format == "latex" and view.papers is not None:

@@ -14,6 +14,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
+from steelyard.base.result import Result
 from steelyard.data.clusters import SharedGold
 from steelyard.experiment.corrections import Corrections, ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.table.arrays import (
@@ -47,13 +48,15 @@ _OF_FRAME = 5
 """So many columns of the frame are those of `per_query`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scores(ScoreArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(ScoreArrays, Result):
     """One value for each system, question and measure: of rankings, answers, times, costs, clicks.
 
     It is a long frame (`frame`, `of`); the arrays that it has too (see ScoreArrays) are views of its columns, for
     kernels and statistics.
     """
+
+    VIEW = "views.scores"
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the recipe's digests as they are now, without the inputs that they come from."""

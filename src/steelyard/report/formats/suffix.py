@@ -6,7 +6,8 @@ from pathlib import Path
 
 from steelyard.io.source import strip_compression
 
-_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex",
+              ".xml": "junit"}  # fmt: skip
 
 
 def format_of(output: str | Path | None, format: str | None) -> str:

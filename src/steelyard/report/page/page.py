@@ -27,7 +27,6 @@ from steelyard.report.charts.plot import spec_of, theme
 from steelyard.report.charts.shares import draw_distribution
 from steelyard.report.contents import Contents
 from steelyard.report.details.limits import LINKED, SEED
-from steelyard.report.formats.gating import heading, out_of_reach, outcome_line
 from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import payload
@@ -46,6 +45,7 @@ from steelyard.report.page.tables import (
     tags_table,
 )
 from steelyard.report.views.diagnosis import AdviceCard, advice_cards, stage_name
+from steelyard.report.views.gate import heading, out_of_reach, outcome_line
 from steelyard.report.views.notes import signature_note
 from steelyard.report.views.outcomes import answer_outcome, listed_outcomes
 from steelyard.report.views.ratings import text_in

@@ -13,7 +13,10 @@ from steelyard.gates.gating import Gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
-from steelyard.report.formats.gating import (
+from steelyard.report.views.comparison import comparison_sheets, drift_sheet
+from steelyard.report.views.corrections import corrected_sheet
+from steelyard.report.views.diagnosis import ceilings_sheet, funnel_sheet, stages_of
+from steelyard.report.views.gate import (
     check_columns,
     check_interval,
     check_value,
@@ -23,9 +26,6 @@ from steelyard.report.formats.gating import (
     outcome_text,
     unseen_notes,
 )
-from steelyard.report.views.comparison import comparison_sheets, drift_sheet
-from steelyard.report.views.corrections import corrected_sheet
-from steelyard.report.views.diagnosis import ceilings_sheet, funnel_sheet, stages_of
 from steelyard.report.views.judge_card import judge_card
 from steelyard.report.views.numbers import number, percent
 from steelyard.report.views.outcomes import outcome_sections

@@ -346,10 +346,12 @@ def _data(agreement: Agreement) -> dict[str, Any]:
     }  # fmt: skip
 
 
-VIEW = View[Agreement](
-    "agreement",
-    blocks=lambda agreement, look: agreement_sections(agreement, look.words),
-    data=_data,
-    rows=lambda agreement: agreement.frame,
-    papers=lambda agreement, words: [pairs_sheet(agreement, words)],
-)
+VIEWS = {
+    Agreement: View[Agreement](
+        "agreement",
+        blocks=lambda agreement, look: agreement_sections(agreement, look.words),
+        data=lambda agreement, words: _data(agreement),
+        rows=lambda agreement: agreement.frame,
+        papers=lambda agreement, words: [pairs_sheet(agreement, words)],
+    )
+}

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from steelyard.bench.bench import Bench
 from steelyard.bench.config import LoadTable
 from steelyard.report.views.bench_load import load_summary_section
-from steelyard.report.views.bench_summary import summary_section
+from steelyard.report.views.bench_summary import recommended_row, summary_section
 from steelyard.report.views.bench_tables import TABLES
 from steelyard.report.views.notes import signature_note
-from steelyard.report.views.sheet import Column, Paragraph, Section, sheet_of
+from steelyard.report.views.sheet import Column, Paragraph, Section, Sheet, sheet_of
+from steelyard.report.views.view import Look, View
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
+
+AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained", "ramp",
+        "scalability", "costs", "returns", "choice")  # fmt: skip
+"""The frames of a bench, in the order of its report."""
 
 
 def bench_sections(bench: Bench, words: Words) -> list[Section]:
@@ -29,6 +37,37 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
 def bench_summary_section(bench: Bench, words: Words) -> Section:
     """What comes of a bench in ten lines, which the commands of `steelyard bench` print."""
     return load_summary_section(bench, words) if bench.folder.kind == "load" else summary_section(bench, words)
+
+
+def _blocks(bench: Bench, look: Look) -> list[Section]:
+    """What `bench rerank` and `bench load` print: the recommendation and why, one row a system, and what is next."""
+    section = bench_summary_section(bench, look.words)
+    # A path with blanks is one word of a command.
+    section.sheets[-1].notes.append(look.words("bench.summary.next", folder=shlex.quote(_short(bench.folder.path))))
+    return [section]
+
+
+def _short(path: Path) -> str:
+    """A path as it is typed here: relative where it is below the working directory."""
+    here, whole = Path.cwd(), path.absolute()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
+def bench_papers(bench: Bench, words: Words) -> list[Sheet]:
+    """The table of the summary, for a paper; the caption says what is recommended."""
+    section = bench_summary_section(bench, words)
+    return [replace(section.sheets[0], notes=[section.title, *section.sheets[0].notes])]
+
+
+def bench_data(bench: Bench) -> dict[str, Any]:
+    """Every axis in full precision; null where there is no number, or no end of an interval."""
+    row = recommended_row(bench)
+    return {
+        "kind": bench.folder.kind, "name": bench.config.name, "config": bench.config.resolved(),
+        "manifest": bench.folder.manifest,
+        "recommended": None if row is None else {"system": row["system"], "depth": row["depth"]},
+        **{axis: getattr(bench, axis).to_dicts() for axis in AXES},
+    }  # fmt: skip
 
 
 def _about(bench: Bench, words: Words) -> Section:
@@ -74,3 +113,15 @@ def _machines(manifest: Mapping[str, Any], words: Words) -> str:
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+VIEWS = {
+    Bench: View[Bench](
+        "a bench",
+        blocks=_blocks,
+        data=lambda bench, words: bench_data(bench),
+        rows=lambda bench: bench.scores.per_query,
+        papers=bench_papers,
+        label="bench",
+    )
+}

@@ -362,10 +362,12 @@ def _csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-VIEW = View[Comparison](
-    "a comparison",
-    blocks=_blocks,
-    data=_data,
-    rows=_csv_rows,
-    papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
-)
+VIEWS = {
+    Comparison: View[Comparison](
+        "a comparison",
+        blocks=_blocks,
+        data=lambda comparison, words: _data(comparison),
+        rows=_csv_rows,
+        papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
+    )
+}

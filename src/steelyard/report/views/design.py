@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 from steelyard.comparison.design import Design, Pilot
 from steelyard.report.views.notes import cluster_notes, signature_note
 from steelyard.report.views.sheet import Sheet
-from steelyard.report.words import Words
+from steelyard.report.views.view import View
+from steelyard.report.words import Words, read_words
 
 _FEW = 20
 """Questions from which on t holds for measures that are not normal."""
@@ -95,3 +98,27 @@ def _pilot(pilot: Pilot, words: Words) -> Iterator[str]:
     if pilot.missing:
         listed = [words("compare.missing_of", system=system, n=n) for system, n in pilot.missing.items()]
         yield words("compare.missing", listed=words.listed(listed))
+
+
+def _data(design: Design) -> dict[str, Any]:
+    names = ("difference", "power", "alpha", "n_systems", "n_comparisons", "basis", "sd", "sd_low", "sd_high")
+    return {
+        "signature": None if design.signature is None else str(design.signature),
+        "measure": None if design.measure is None else str(design.measure),
+        **{name: getattr(design, name) for name in names},
+        "pilot": None if design.pilot is None else asdict(design.pilot),
+        "rows": design.frame.to_dicts(),
+        "in_words": answer_text(design, read_words("en")),
+        "recipe": design.recipe,
+    }
+
+
+VIEWS = {
+    Design: View[Design](
+        "a plan",
+        blocks=lambda design, look: [design_sheet(design, look.words)],
+        data=lambda design, words: _data(design),
+        rows=lambda design: design.frame,
+        papers=lambda design, words: [design_sheet(design, words)],
+    )
+}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +13,11 @@ from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
+from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.same_judge import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import OF_IDEALS
-from steelyard.report.views.corrections import correction_notes
+from steelyard.report.views.corrections import corrected_sheet, correction_notes
 from steelyard.report.views.notes import (
     component_notes,
     interval_key,
@@ -24,7 +27,11 @@ from steelyard.report.views.notes import (
 )
 from steelyard.report.views.numbers import best_places, ends, number, percent
 from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.view import Look, View
 from steelyard.report.words import Words, read_words
+
+if TYPE_CHECKING:
+    from steelyard.gates.profiles import Profile
 
 
 def scores_sheet(scores: Scores, words: Words | None = None) -> Sheet:
@@ -313,3 +320,53 @@ def _cause_counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ..
             counts = np.bincount(scores.causes[i, j, places], minlength=len(CAUSES) + 1)[1:]
             if counts.any():
                 yield kind, i, j, tuple(counts.tolist())
+
+
+def scores_sheets(
+    scores: Scores, words: Words, *, per_query: bool = False, profile: Profile | str | None = None
+) -> Iterator[Sheet]:  # fmt: skip
+    """Means, below the values of every query where they are asked for, and what a profile rates them."""
+    if per_query:
+        yield per_query_sheet(scores, words)
+    yield scores_sheet(scores, words)
+    if (corrected := corrected_sheet(scores, words)) is not None:
+        yield corrected
+    if profile is not None:
+        from steelyard.gates.profiles import Profile
+        from steelyard.gates.ratings import rate
+        from steelyard.report.views.ratings import rating_sheets
+
+        profile = profile if isinstance(profile, Profile) else Profile.read(profile)
+        yield from rating_sheets(rate(scores, profile), profile, words)
+
+
+def _trec(scores: Scores, look: Look, *, per_query: bool = False, profile: object = None) -> str:
+    """Lines of `measure query value` as trec_eval prints them, system after system."""
+    lines = []
+    for i, system in enumerate(scores.systems):
+        labels = [str(measure) for measure in scores.measures]
+        if per_query:
+            lines += [
+                f"{label:<22}\t{query}\t{number(scores.values[i, j, q])}"
+                for q, query in enumerate(scores.query_ids)
+                for j, label in enumerate(labels)
+                if not np.isnan(scores.values[i, j, q])
+            ]
+        lines.append(f"{'runid':<22}\tall\t{system}")
+        lines += [f"{label:<22}\tall\t{number(scores.means[i, j])}" for j, label in enumerate(labels)]
+    return "\n".join(lines) + "\n"
+
+
+# What a profile rates is for people, as programs have levels of their own.
+VIEWS = {
+    Scores: View[Scores](
+        "scores",
+        blocks=lambda scores, look, **options: scores_sheets(scores, look.words, **options),
+        data=lambda scores, words, **options: json.loads(as_json(scores)),
+        rows=lambda scores, per_query=False, **options: scores.per_query if per_query else scores.mean(),
+        papers=scores_sheets,
+        texts={"json": lambda scores, look, **options: as_json(scores), "trec": _trec},
+        options=("per_query", "profile"),
+        stored=read_scores,
+    )
+}

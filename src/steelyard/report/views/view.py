@@ -46,11 +46,11 @@ class Look:
 
 @dataclass(frozen=True)
 class View(Generic[R]):
-    """How one kind of result is written.  Every function takes the result, and the options as keywords.
+    """How one kind of result is written.  Every function takes the options as keywords.
 
     name      what messages call it: "a comparison"
     blocks    (result, look) -> what people read, in its order
-    data      (result) -> what programs read, in English; any value that `base/json_text.py` knows
+    data      (result, words) -> what programs read, in English but for titles and advice; `base/json_text.py` writes it
     rows      (result) -> the rows of CSV; None where there is none
     papers    (result, words) -> tables for LaTeX; None where there are none
     label     what LaTeX refers to its table by; by default what the first column is headed

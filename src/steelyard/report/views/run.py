@@ -1,4 +1,4 @@
-"""What `steelyard run` prints: notes, how many questions failed, the times, and the scores."""
+"""A run: notes, how many questions failed, the times, and the scores."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from collections.abc import Iterator
 
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.rag.weighed_run import WeighedRun
-from steelyard.report.formats.scores import table
 from steelyard.report.views.notes import note_text
-from steelyard.report.visible import visible
+from steelyard.report.views.scores import scores_sheets
+from steelyard.report.views.view import Block, Look, Text, View
 from steelyard.report.words import Words
-
-
-def weighed_run_text(run: WeighedRun, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """A run and its scores for a terminal of so many columns, None for as many as it takes."""
-    summary = visible("\n".join(run_lines(run.folder, run.n_before, words)))
-    return f"{summary}\n\n{table(run.scores, per_query=False, words=words, width=width, colour=colour)}"
 
 
 def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
@@ -56,3 +50,17 @@ def first_failure(folder: RunFolder) -> tuple[str, str]:
     """The first question that failed, and why."""
     failures = ((query_id, response.error) for query_id, response in folder.responses())
     return next((query_id, error) for query_id, error in failures if error is not None)
+
+
+def _blocks(run: WeighedRun, look: Look) -> Iterator[Block]:
+    yield Text("\n".join(run_lines(run.folder, run.n_before, look.words)), "laid out")
+    yield from scores_sheets(run.scores, look.words)
+
+
+VIEWS = {
+    WeighedRun: View[WeighedRun](
+        "a run",
+        blocks=_blocks,
+        data=lambda run, words: {"folder": run.folder.path, "n_before": run.n_before, "scores": run.scores.data()},
+    )
+}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,12 +15,13 @@ from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
 from steelyard.judges.labels import IN_TWO
 from steelyard.measures.spec import measure_or_column
-from steelyard.report.formats.sheets import SHEET_FORMATS
 from steelyard.report.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
 from steelyard.report.views.numbers import bounds, number, percent, signed
 from steelyard.report.views.ratings import interval_text, text_in, value_text
-from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.sheet import Section, Sheet
 from steelyard.report.views.verdicts import signed_ends
+from steelyard.report.views.view import Block, Look, Text, View
+from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 from steelyard.report.wrapping import wrapped
 
@@ -27,31 +30,33 @@ _KAPPAS = {("judge", "kappa"), ("people", "people")}
 _CLUSTERS = {"run": "--cluster doc", "scores": "`evaluate --cluster doc`"}
 """What counts questions by document; of a bench it is said in words."""
 _OUTCOMES = ("pass", "fail", "insufficient")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold, not even escaped."""
 
 
-def gate_text(gate: Gate, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """For a terminal: what is out of reach, what was judged by, tables, why checks did not pass, outcomes."""
-    tables = [SHEET_FORMATS["table"](sheet, width=width, colour=colour) for sheet in gate_sheets(gate, words)]
-    lines = [outcome_line(gate, system, words) for system in gate.systems]
-    reach = [line for text in out_of_reach(gate, words) for line in wrapped(text, width)]
-    return "\n".join([*reach, heading(gate, words), "", *tables, *lines]) + "\n"
+def _blocks(gate: Gate, look: Look) -> Iterator[Block]:
+    """For a terminal what was judged by, tables, why checks did not pass, and outcomes; else as `_job_page`."""
+    words = look.words
+    if look.format != "table":
+        yield from _job_page(gate, words)
+        return
+    reach = [line for text in out_of_reach(gate, words) for line in wrapped(text, look.width)]
+    yield Text("\n".join([*reach, heading(gate, words)]), "laid out")
+    yield from gate_sheets(gate, words)
+    yield Text("\n".join(outcome_line(gate, system, words) for system in gate.systems), "laid out")
 
 
-def gate_markdown(gate: Gate, words: Words) -> str:
+def _job_page(gate: Gate, words: Words) -> Iterator[Block]:
     """For a CI's job page: the outcome as heading, then a table a system with the reason of each check.
 
     Readable without colour; GitHub shows what is written to the file that GITHUB_STEP_SUMMARY names.
     """
-    result = words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}"))
-    parts = [f"## {result}\n", *(f"**{_escaped(text)}**\n" for text in out_of_reach(gate, words))]
-    parts.append(f"{_escaped(heading(gate, words))}\n")
+    yield Section("gate", words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}")))
+    yield from (Text(single_line(text), "bold") for text in out_of_reach(gate, words))
+    yield Text(single_line(heading(gate, words)))
     for sheet, system in zip(gate_sheets(gate, words, reasons_in_rows=True), gate.systems, strict=True):
-        parts += [f"**{_escaped(outcome_line(gate, system, words))}**\n", SHEET_FORMATS["markdown"](sheet)]
-    return "\n".join(parts)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{character}" if character in "\\*_`[]<>" else character for character in text).replace("\n", " ")
+        yield Text(single_line(outcome_line(gate, system, words)), "bold")
+        yield sheet
 
 
 def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> list[Sheet]:
@@ -112,7 +117,7 @@ def outcome_text(outcome: Outcome, words: Words) -> str:
     return words(f"gate.outcome.{outcome}")
 
 
-def gate_json(gate: Gate) -> dict[str, Any]:
+def gate_data(gate: Gate) -> dict[str, Any]:
     """What was judged by, and every check: the columns of `Gate.frame`; null where there is no number.
 
     A check of a kappa has the labels that it tells apart.
@@ -121,15 +126,10 @@ def gate_json(gate: Gate) -> dict[str, Any]:
         "outcome": gate.outcome, "level": gate.level, "margin": gate.margin, "alpha": gate.alpha,
         "min_questions": gate.min_questions, "baselines": dict(gate.baselines),
         "checks": [
-            {name: _finite(value) for name, value in row.items()}
-            | ({"labels": list(IN_TWO)} if (row["kind"], row["name"]) in _KAPPAS else {})
+            row | ({"labels": list(IN_TWO)} if (row["kind"], row["name"]) in _KAPPAS else {})
             for row in gate.frame.iter_rows(named=True)
         ],
     }  # fmt: skip
-
-
-def _finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
@@ -352,3 +352,50 @@ def check_interval(check: Check, gate: Gate, words: Words) -> str:
         low, high = (percent(end, 1, sign=True) for end in (check.low, check.high))
         return words("compare.interval", low=low, high=high)
     return signed_ends(check.low, check.high, words)
+
+
+def _junit(gate: Gate, look: Look) -> str:
+    """JUnit XML, which every CI shows: a suite a system, a case a check; there is no time in it.
+
+    A failed check is a failure, one without enough data an error of type "insufficient data", one whose level no
+    ranking reaches an error of type "out of reach".  What the questions of a check that passed cannot exclude is its
+    output; the signature of the scores is a property of each suite.
+    """
+    words = look.words
+    suites = ET.Element("testsuites", _counts(gate, gate.systems, _clean(heading(gate, words))))
+    for system in gate.systems:
+        suite = ET.SubElement(suites, "testsuite", _counts(gate, [system], _clean(system)))
+        if gate.signature is not None:
+            properties = ET.SubElement(suite, "properties")
+            ET.SubElement(properties, "property", {"name": "signature", "value": _clean(str(gate.signature))})
+        for check in gate.checks:
+            if check.system != system:
+                continue
+            name = _clean(f"{check_name(check, words)} {wanted_text(check, words)}")
+            case = ET.SubElement(suite, "testcase", {"classname": _clean(f"steelyard.{system}"), "name": name})
+            if check.outcome != "pass":
+                lack = "out of reach" if check.reason in OUT_OF_REACH else "insufficient data"
+                tag, kind = ("failure", check.kind) if check.outcome == "fail" else ("error", lack)
+                message = _clean(reason_text(check, gate, words))
+                ET.SubElement(case, tag, {"type": kind, "message": message}).text = f"{name}: {message}"
+            for note in unseen_notes([check], words):
+                ET.SubElement(case, "system-out").text = note
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def _counts(gate: Gate, systems: list[str], name: str) -> dict[str, str]:
+    outcomes = [check.outcome for check in gate.checks if check.system in systems]
+    return {
+        "name": name,
+        "tests": str(len(outcomes)),
+        "failures": str(outcomes.count("fail")),
+        "errors": str(outcomes.count("insufficient")),
+    }
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("", text)
+
+
+VIEWS = {Gate: View[Gate]("a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), texts={"junit": _junit})}

@@ -1,10 +1,8 @@
-"""A diagnosis as JSON: everything in full precision, advice in words too."""
+"""A diagnosis as data: everything in full precision, advice in words too; and how it is written."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,17 +12,21 @@ from steelyard.diagnosis.ceilings import Ceilings, Curves
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, Funnel
 from steelyard.diagnosis.outcomes import AnswerOutcomes
-from steelyard.report.views.diagnosis import advice_text
+from steelyard.report.views.diagnosis import advice_text, diagnosis_sections, stage_lists
+from steelyard.report.views.view import Block, Look, Text, View
 from steelyard.report.words import Words
 
-FORMAT = 1
-"""Of the JSON; it rises where a key is renamed or goes."""
+
+def _blocks(diagnosis: Diagnosis, look: Look, *, stages: Sequence[str] = ()) -> Iterable[Block]:
+    """Its sections, or the questions at some stages."""
+    if stages:
+        return [Text(stage_lists(diagnosis, stages, look.words).removesuffix("\n"), "laid out")]
+    return diagnosis_sections(diagnosis, look.words)
 
 
-def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
-    """Numbers in full precision, null where there is none; `text` of advice in the words' language."""
-    content = {
-        "format": FORMAT,
+def diagnosis_data(diagnosis: Diagnosis, words: Words, *, stages: Sequence[str] = ()) -> dict[str, Any]:
+    """All of it, whatever stages are shown; `text` of advice in the words' language."""
+    return {
         "signature": str(diagnosis.signature),
         "k": diagnosis.k,
         "measure": diagnosis.measure,
@@ -42,7 +44,6 @@ def diagnosis_json(diagnosis: Diagnosis, words: Words) -> str:
         ],
         "recipe": dict(diagnosis.recipe),
     }  # fmt: skip
-    return json.dumps(_finite(content), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def _funnel(funnel: Funnel) -> dict[str, Any]:
@@ -118,12 +119,6 @@ def _curves(curves: Curves) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
-    """Numbers that JSON has: null for what is no number."""
-    if isinstance(value, Mapping):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value
+VIEWS = {
+    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",)),
+}
