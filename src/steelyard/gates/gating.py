@@ -26,7 +26,7 @@ from steelyard.experiment.door.stored import Origin, StoredScores, open_scores, 
 from steelyard.experiment.table.same_judge import check_same_judge
 from steelyard.experiment.table.scores import COMPONENTS, Scores
 from steelyard.experiment.table.signature import Signature
-from steelyard.gates.against import baseline_checks
+from steelyard.gates.against import Sides, baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check, share_checks
@@ -196,10 +196,8 @@ def gate(
     )
     if other is not None:
         for name in judged:
-            checks += baseline_checks(
-                scores, name, other, against or name, profile=profile, margin=margin, min_questions=min_questions,
-                alpha=alpha,
-            )  # fmt: skip
+            sides = Sides(scores, name, other, against or name)
+            checks += baseline_checks(sides, profile=profile, margin=margin, min_questions=min_questions, alpha=alpha)
     for name in judged:
         checks += share_checks(scores, name, profile, most)
     checks = [check for name in judged for check in checks if check.system == name]

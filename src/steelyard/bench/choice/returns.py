@@ -18,7 +18,7 @@ from steelyard.bench.choice.axes import Axis, Option, first_mean, options_of
 from steelyard.bench.config import BenchConfig, ValueTable
 from steelyard.bench.frames import RETURNS
 from steelyard.experiment.table.scores import Scores
-from steelyard.gates.against import relative_check
+from steelyard.gates.against import Sides, relative_check
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import Relative
 from steelyard.measures import Measure, parse
@@ -266,10 +266,8 @@ def _break_even(per_money: float) -> float:
 def _worth(scores: Scores, base: str, label: str) -> dict[str, Any]:
     """Whether the relative gain is as high as the profile "reranker" asks for, by the check that a gate makes."""
     relative, measure = worth_of(scores)
-    check = relative_check(
-        scores, label, scores, base, measure, least=relative.least, min_questions=MIN_QUESTIONS,
-        better=measure.definition.direction,
-    )  # fmt: skip
+    sides, better = Sides(scores, label, scores, base), measure.definition.direction
+    check = relative_check(sides, measure, least=relative.least, min_questions=MIN_QUESTIONS, better=better)
     answers = {"reached": "yes", "missed": "no"}
     ends = _ends("worth_gain", check.value, check.low, check.high)
     return {"worth_measure": str(measure), **ends, "worth": answers.get(check.reason, "open")}
