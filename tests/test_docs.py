@@ -30,7 +30,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.demo import DATA, copy_data
-from steelyard.judges.units import units_with_citations
+from steelyard.judges.answers.units import units_with_citations
 from steelyard.rag import registry
 from tests.cli.command import Finished, steelyard
 from tests.finished_demo import copy_finished_demo

@@ -30,7 +30,7 @@ from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.responses import Response
 from steelyard.experiment.door.stored import open_scores
 from steelyard.experiment.lending import model_files
-from steelyard.judges.grading.registry import make_grader
+from steelyard.judges.grading.graders import make_grader
 from steelyard.judges.registry import make_judge
 from steelyard.rag.config import Config
 from steelyard.rag.own.system import TargetSystem
@@ -152,7 +152,7 @@ def _form(kind: str, folder: Path) -> Path:
     """A form of a kind, and what a person saved from it."""
     if kind == "verdicts":
         sampled = sy.sample_review(QUESTIONS, {"a": outputs()}, folder / "form", n=3, labels=folder / "labels.json")
-        from steelyard.review.items_file import ItemsFile
+        from steelyard.review.forms import ItemsFile
 
         return saved(folder / "form", ItemsFile.read(sampled.items), "ann", ["supported"])
     if kind == "grades":

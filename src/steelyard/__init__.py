@@ -78,12 +78,11 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, rate
-    from steelyard.judges.calibrating import calibrate
-    from steelyard.judges.calibration import Calibration
     from steelyard.judges.grading.grades import Grades
     from steelyard.judges.panel import panel
-    from steelyard.judges.review import Review
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.people.calibration import Calibration
+    from steelyard.judges.people.review import Review
+    from steelyard.judges.tables.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
     from steelyard.rag.labelling import label
     from steelyard.rag.own.system import run
@@ -93,7 +92,7 @@ if TYPE_CHECKING:
     from steelyard.report.pooling import pool_review
     from steelyard.report.report import Report
     from steelyard.report.reviewing import sample_review
-    from steelyard.review.calibrating import calibrate_review
+    from steelyard.review.calibrating import calibrate, calibrate_review
     from steelyard.review.importing import import_review
     from steelyard.review.reporting import report_review
 
@@ -132,7 +131,7 @@ _HOMES = {
     "report.report": "Report",
     "report.pooling": "pool_review",
     "report.reviewing": "sample_review",
-    "review.calibrating": "calibrate_review",
+    "review.calibrating": "calibrate calibrate_review",
     "review.importing": "import_review",
     "review.reporting": "report_review",
     "data.run": "Repeats Run",
@@ -140,12 +139,11 @@ _HOMES = {
     "experiment.table.scores": "Scores",
     "experiment.self_testing": "self_test",
     "data.truth": "Truth",
-    "judges.calibrating": "calibrate",
-    "judges.calibration": "Calibration",
+    "judges.people.calibration": "Calibration",
     "judges.panel": "panel",
-    "judges.review": "Review",
+    "judges.people.review": "Review",
     "judges.grading.grades": "Grades",
-    "judges.verdicts": "Verdicts",
+    "judges.tables.verdicts": "Verdicts",
     "experiment.door.weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
 from tests.cli.command import steelyard
 from tests.experiment import judged, labelled
 from tests.experiment.test_answers import run_folder

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
 from tests.cli.command import steelyard
 
 QUESTIONS = [

@@ -74,7 +74,7 @@ def bench(folder: Path) -> None:
 
 def reviewed(folder: Path) -> None:
     """A form, and what three people decided in it."""
-    from steelyard.judges.review import Review
+    from steelyard.judges.people.review import Review
     from steelyard.review.rounds import next_round
     from steelyard.review.systems import open_reviewed
     from tests.review.small import QUESTIONS, outputs, saved, written_items

@@ -17,8 +17,7 @@ from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
-from steelyard.judges.calibrating import calibrate
-from steelyard.judges.labels import Decision
+from steelyard.judges.people.labels import Decision
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
@@ -34,6 +33,7 @@ from steelyard.report.formats.trec_eval import trec_eval_texts
 from steelyard.report.reviewing import review_text
 from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
+from steelyard.review.calibrating import calibrate
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
 from tests.cli.command import steelyard

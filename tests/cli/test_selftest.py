@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.judges.calibration import Calibration, Confusion, Estimate
 from steelyard.judges.judging import judge_recipe
+from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.judges.registry import make_judge
 from tests.cli.command import steelyard
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import JudgedAnswer
 from tests.experiment.judged import outputs, questions
 from tests.experiment.judged import record as small
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.judges.review import Review
+from steelyard.judges.people.review import Review
 from tests.experiment.judged import PEOPLE
 from tests.experiment.labelled import Says, answers, as_the_judge, outputs, questions, record, review
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.outcomes import OUTCOMES, Criteria
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from tests.diagnosis.library import outputs, questions, weighed
 
 YES, NO, OPEN = Verdict("supported", 0.9), Verdict("not_found", 0.1), Verdict("not_judged", None, "budget")

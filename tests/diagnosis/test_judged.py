@@ -7,8 +7,8 @@ import pytest
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.diagnosis.outcomes import NO, UNDEFINED, YES, JudgedSystem
 from steelyard.experiment.door.evaluation import weigh
-from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Unit
 from tests.diagnosis import judged_library
 from tests.diagnosis.judged_library import judged_weighing, record, with_verdicts
 from tests.diagnosis.library import outputs, questions, weighed

@@ -22,8 +22,8 @@ from steelyard.diagnosis.outcomes import (
     answer_outcomes,
     place_outcomes,
 )
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.records import JudgedAnswer, Unit
+from steelyard.judges.tables.arrays import judged_arrays
+from steelyard.judges.verdict import JudgedAnswer, Unit
 from steelyard.measures.judged_answers import ABSTAINED, ANSWERED, EMPTY, FAILED, MISSING
 from tests.diagnosis import judged_library
 from tests.diagnosis.judged_library import judged_diagnosis, judged_weighing, record, with_verdicts

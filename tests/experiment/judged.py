@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.judges.records import JudgedAnswer, State, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, State, Unit, Verdict
 
 LETTERS = {"Y": Verdict("supported", 0.9), "N": Verdict("not_found", 0.1), "C": Verdict("contradicted", 0.0),
            "?": Verdict("not_judged", None, "budget")}  # fmt: skip

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.judges.items import ItemTable, items, judged
-from steelyard.judges.labels import Decision
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
-from steelyard.judges.review import Review
-from steelyard.judges.sampling import draw
-from steelyard.judges.strata import Drawn
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import Drawn
+from steelyard.judges.tables.items import ItemTable, items, judged
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
+from steelyard.review.sampling import draw
 
 Says = Callable[[str], bool]
 """Whether a person calls an item supported."""

@@ -20,7 +20,7 @@ from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.same_judge import reads_verdicts
 from steelyard.judges import judging
-from steelyard.judges.verdicts import FOLDER
+from steelyard.judges.tables.verdicts import FOLDER
 from steelyard.measures import parse
 from tests.experiment.judged import FOUR, PEOPLE, outputs, questions, record, verdicts
 

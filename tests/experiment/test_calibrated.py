@@ -11,13 +11,13 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import judge_run
-from steelyard.judges.calibrating import calibrate
-from steelyard.judges.calibration import Calibration, Estimate
-from steelyard.judges.items import items
-from steelyard.judges.labels import Decision, Labels
+from steelyard.judges.people.calibration import Calibration, Estimate
+from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
+from steelyard.judges.tables.items import items
 from steelyard.report.formats.judging import judging_text
 from steelyard.report.words import read_words
+from steelyard.review.calibrating import calibrate
 from tests.cli.command import steelyard
 
 QUESTIONS = [{"qid": f"q{n}", "query": f"When is hall {n} open?"} for n in range(12)]

@@ -17,12 +17,12 @@ import steelyard as sy
 from steelyard.experiment.corrections import COLUMNS
 from steelyard.experiment.labelled_units import SystemLabels
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.judges.calibration import labels_digest
-from steelyard.judges.items import ItemTable, items
-from steelyard.judges.labels import Decision, Labels
-from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.review import FILE
-from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.judges.people.calibration import labels_digest
+from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.people.review import FILE
+from steelyard.judges.tables.items import ItemTable, items
+from steelyard.judges.tables.verdicts import FOLDER, Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Unit
 from steelyard.measures import parse
 from steelyard.measures.registry import definitions
 from tests.experiment.judged import PEOPLE
@@ -96,7 +96,7 @@ def test_labels_of_everything_are_what_people_say(name: str, unit: Any) -> None:
 
 def people(records: Sequence[JudgedAnswer], tables: Sequence[ItemTable]) -> Verdicts:
     """What `stricter` says of all, in the place of the judge."""
-    from steelyard.judges.items import decided
+    from steelyard.judges.tables.items import decided
     from steelyard.judges.verdict import Verdict
 
     says = []

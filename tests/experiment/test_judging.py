@@ -16,8 +16,8 @@ from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.judging import judge, judge_run, plan_judging
+from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import Table
-from steelyard.judges.verdicts import FOLDER, Verdicts
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import Extractive
 from tests.judges.fakes import Within

@@ -9,10 +9,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.experiment.panels import judge_panel
-from steelyard.judges.calibrating import calibrate
+from steelyard.experiment.judging import judge_panel
 from steelyard.report.formats.judging import judging_text
 from steelyard.report.words import read_words
+from steelyard.review.calibrating import calibrate
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled
 

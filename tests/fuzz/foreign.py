@@ -14,10 +14,10 @@ from typing import Any
 
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.judges.calibrating import calibrate
 from steelyard.report.pooling import pool_review
 from steelyard.report.reviewing import sample_review
-from steelyard.review.items_file import ItemsFile
+from steelyard.review.calibrating import calibrate
+from steelyard.review.forms import ItemsFile
 from tests.bench.test_bench import write_bench
 from tests.fuzz.fuzzing import Counts, run_case
 from tests.fuzz.mutations import places

@@ -15,11 +15,11 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.gates.checks import Check
-from steelyard.judges.calibrating import calibrate
-from steelyard.judges.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
-from steelyard.judges.labels import Labels
+from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
+from steelyard.judges.people.labels import Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.report.words import read_words
+from steelyard.review.calibrating import calibrate
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
 

@@ -15,9 +15,9 @@ from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profile_files import parse_profile
-from steelyard.judges.items import items
-from steelyard.judges.labels import Decision
-from steelyard.judges.review import Review, Sample, Stratum
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Review, Sample, Stratum
+from steelyard.judges.tables.items import items
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
 from tests.comparison.test_labels import OTHER, labels_of, lenient, strict, weighing

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.judges.items import items
-from steelyard.judges.labels import Decision, Labels
-from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.tables.items import items
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict
 
 
 def scored(

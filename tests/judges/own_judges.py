@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from steelyard.judges.own import Pair
+from steelyard.judges.registry import Pair
 from steelyard.judges.verdict import Case, Verdict
 
 

@@ -1,7 +1,6 @@
 """A judged answer worked by hand: two units that assert something, a greeting, two chunks and two gold answers."""
 
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Unit
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict
 
 YES, NO, AGAINST, UNKNOWN = (
     Verdict("supported", 0.9, "all words"),

@@ -9,9 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, State, Unit, check_record
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.tables.arrays import judged_arrays
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, State, Unit, Verdict, check_record
 from steelyard.measures import JudgedAnswers
 
 LABELS = ("supported", "not_found", "contradicted")

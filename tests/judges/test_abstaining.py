@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.judges.abstaining import is_abstention
-from steelyard.judges.units import answer_units
+from steelyard.judges.answers.assertions import is_abstention
+from steelyard.judges.answers.units import answer_units
 from tests.shared_data import shared
 
 ROWS = [

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit, check_record
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.tables.arrays import judged_arrays
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict, check_record
 from steelyard.measures.judged_answers import CONTRADICTED, NONE, NOT_FOUND, NOT_JUDGED, SUPPORTED
 from tests.judges.small import MISSING, NO, RECORD, YES
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.judges.calibration import (
+from steelyard.judges.people.calibration import (
     UNDEFINED,
     Calibration,
     Confusion,

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.judges.cases import NOT_ASKED, TABLES, Draft, Key, filled, requests
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit, check_record
-from steelyard.judges.verdict import Table, Verdict
+from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, Key, filled, requests
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Table, Unit, Verdict, check_record
 
 UNITS = (Unit(0, 2, "Hi", "greeting"), Unit(2, 4, "A."), Unit(4, 6, "B."))
 DRAFT = Draft(

@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.judges.drift import anchor_shift
-from steelyard.judges.records import CitedChunk, JudgedAnswer
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer
 from steelyard.measures import parse
 from tests.experiment.judged import LETTERS, PEOPLE
 from tests.experiment.judged import record as small

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 import steelyard as sy
-from steelyard.judges.items import decided, items, judged, restricted
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.tables.items import decided, items, judged, restricted
+from steelyard.judges.verdict import JudgedAnswer, Verdict
 from steelyard.measures import parse
 
 QUESTIONS = [{"qid": "q1", "query": "When is it open?", "answer": "It opens at nine. It closes at 17."}]

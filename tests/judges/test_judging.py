@@ -9,11 +9,10 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.judges.cases import NOT_ASKED, TABLES
+from steelyard.judges.answers.cases import NOT_ASKED, TABLES
 from steelyard.judges.judging import cases_of, judge_answers
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Case, Table, Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import Case, JudgedAnswer, Table, Verdict
 from tests.judges.fakes import Scripted, Within
 
 QUESTIONS = Questions(

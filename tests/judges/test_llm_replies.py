@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judges.llm.prompts import LANGUAGES, PLACEHOLDERS, digest, fenced_messages, template
 from steelyard.judges.llm.replies import last_object, read_entries, read_label, read_text
-from steelyard.judges.llm.tasks import TASKS, Task
+from steelyard.judges.llm.tasks import LANGUAGES, PLACEHOLDERS, TASKS, Task, digest, fenced_messages, template
 from steelyard.services.models.prompts import numbered
 from tests.hypothesis_profiles import examples
 

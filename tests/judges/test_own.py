@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.judges.own import PairJudge
+from steelyard.judges.registry import PairJudge
 
 
 def test_a_function_that_takes_premise_and_hypothesis_apart_is_refused() -> None:

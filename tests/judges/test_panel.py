@@ -9,12 +9,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.judges.calibration import UNDEFINED, Calibration, Confusion
-from steelyard.judges.items import items
 from steelyard.judges.panel import Weight, disagreements, panel, vote, weight_of
-from steelyard.judges.records import JudgedAnswer, Nugget
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.calibration import UNDEFINED, Calibration, Confusion
+from steelyard.judges.tables.items import items
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Nugget, Verdict
 from tests.judges.small import MISSING, RECORD
 
 LETTERS = {"s": "supported", "c": "contradicted", "n": "not_found", "?": "not_judged"}

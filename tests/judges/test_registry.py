@@ -10,8 +10,7 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.judges.asking import Asking
-from steelyard.judges.own import PairJudge
-from steelyard.judges.registry import judge_class, judge_named, judge_names, make_judge
+from steelyard.judges.registry import PairJudge, judge_class, judge_named, judge_names, make_judge
 from steelyard.judges.verdict import Case, Verdict
 from tests.judges.own_judges import SHARE, Share, Whole, within
 

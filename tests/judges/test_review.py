@@ -12,8 +12,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.folders.run_lock import run_lock
-from steelyard.judges.labels import Decision
-from steelyard.judges.review import Review, Sample, Stratum
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Review, Sample, Stratum
 
 STRATA = (Stratum("low", ("a", "b", "c"), ("b",)), Stratum("mid", ("d",), ()), Stratum("高", ("e", "f"), ("e", "f")))
 SAMPLE = Sample("grounded", "hybrid", "0", 7, STRATA, "lexical")

@@ -16,8 +16,8 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.judges.lexical.numerals import ENGLISH_NUMBERS
 from steelyard.judges.self_tests import SelfTests
-from steelyard.judges.trial_texts import trial_texts
-from steelyard.judges.trials import MAKERS
+from steelyard.judges.trials.texts import trial_texts
+from steelyard.judges.trials.trials import MAKERS
 from tests.judges.llm_server import PATH, QUICK, block, judging
 
 Pairs = Sequence[tuple[str, str]]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judges.units import answer_units, gold_units, units_with_citations
+from steelyard.judges.answers.units import answer_units, gold_units, units_with_citations
 from steelyard.text.citing import citation_marks
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.unsupported import unsupported_units
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.items import unsupported_units
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict
 from tests.judges.small import RECORD
 
 

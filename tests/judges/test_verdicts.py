@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict
 from tests.hypothesis_profiles import examples
 from tests.judges.small import MISSING, RECORD
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judges.windows import cut_texts, window_ranges
+from steelyard.judges.nli import cut_texts, window_ranges
 from tests.hypothesis_profiles import examples
 
 TEXTS = st.text(alphabet="ab 秤鲸. 。\n|-\x00", max_size=80)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from steelyard.judges.records import CitedChunk, JudgedAnswer
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Verdict
 
 Value = float | None
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, Unit, check_record
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict, check_record
 from steelyard.measures import parse
 from steelyard.measures.undefined import REASONS
 from tests.judges.strategies import arrays_of

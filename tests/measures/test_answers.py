@@ -7,8 +7,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.arrays import Floats
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.tables.arrays import judged_arrays
+from steelyard.judges.verdict import JudgedAnswer
 from steelyard.measures import JudgedAnswers, parse
 from steelyard.measures.undefined import REASONS
 from tests.judges.small import MISSING, NO, RECORD, UNKNOWN, YES

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import JudgedAnswer
 from steelyard.measures import Measure, make
 from tests.hypothesis_profiles import examples
 from tests.judges.strategies import arrays_of, completions, records, records_with_holes

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.choices import ItemTable
-from steelyard.judges.items import decided, restricted
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.tables.items import decided, restricted
+from steelyard.judges.verdict import JudgedAnswer, Verdict
 from steelyard.measures import JudgedAnswers
 from steelyard.measures.judged_answers import (
     CONTRADICTED,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judges.records import JudgedAnswer
+from steelyard.judges.verdict import JudgedAnswer
 from steelyard.measures import parse
 from tests.hypothesis_profiles import examples
 from tests.judges.strategies import arrays_of

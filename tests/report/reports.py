@@ -7,9 +7,8 @@ from typing import Any
 
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from steelyard.report.report import Report
 
 MEASURES = ("ndcg@3", "recall@3", "mrr@3", "evidence_recall@3")

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.experiment.door.verdict_choice import RunVerdicts
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from steelyard.report.details.answers import AnswerDetails, CitationDetails, UnitDetails, answer_details
 from steelyard.report.details.details import Details, Judging
 from steelyard.report.details.limits import Limits

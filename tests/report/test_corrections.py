@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import steelyard as sy
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.words import Words, read_words
 from tests.experiment.judged import PEOPLE

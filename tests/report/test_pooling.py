@@ -14,8 +14,7 @@ import steelyard as sy
 from steelyard.judges.grading.grades import JUDGE, PEOPLE, Grades
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words
-from steelyard.review.imported import ImportedLabels
-from steelyard.review.items_file import ItemsFile
+from steelyard.review.forms import ImportedLabels, ItemsFile
 from tests.review.small import CHUNKS, QUESTIONS
 
 RUN = [{"qid": f"q{n}", "retrieved": chunks} for n, chunks in enumerate(CHUNKS)]

@@ -10,10 +10,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.folders.run_lock import run_lock
-from steelyard.judges.review import Review
+from steelyard.judges.people.review import Review
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words
-from steelyard.review.items_file import ItemsFile
+from steelyard.review.forms import ItemsFile
 from tests.rag.small import QUESTIONS as ASKED
 from tests.rag.small import TEXTS, Common, Stops
 from tests.review.small import QUESTIONS, outputs, saved

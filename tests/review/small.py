@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.review.items_file import ItemsFile, ListedItem, review_id_of
+from steelyard.review.forms import ItemsFile, ListedItem, review_id_of
 from steelyard.review.rounds import Round
 
 N_QUESTIONS = 12

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.judges.review import Review
+from steelyard.judges.people.review import Review
 from steelyard.report.formats.blocks import blocks_terminal
 from steelyard.report.views.review import conflicts_section
 from steelyard.report.words import read_words
-from steelyard.review.importing import Conflict, ImportedLabels, read_forms
-from steelyard.review.items_file import ItemsFile
+from steelyard.review.forms import Conflict, ImportedLabels, ItemsFile
+from steelyard.review.importing import read_forms
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed
 from tests.review.small import QUESTIONS, outputs, saved, written_items

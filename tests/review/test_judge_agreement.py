@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.judges.decided_items import DecidedItem
-from steelyard.review.judge_agreement import judge_agreement
+from steelyard.review.agreement import judge_agreement
+from steelyard.review.decided import DecidedItem
 from steelyard.stats.labels.raters import wilson_ends
 
 

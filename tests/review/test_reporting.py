@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.judges.decided_items import DecidedItem
-from steelyard.judges.labels import Decision
-from steelyard.judges.review import Review
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Review
 from steelyard.report.reviewing import review_text
 from steelyard.report.words import read_words
-from steelyard.review.judge_agreement import corrected_share, judge_agreement
-from steelyard.review.rater_agreement import rater_agreement
+from steelyard.review.agreement import corrected_share, judge_agreement, rater_agreement
+from steelyard.review.decided import DecidedItem
 from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed

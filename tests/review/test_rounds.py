@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.judges.labels import Decision
-from steelyard.judges.review import Review
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Review
 from steelyard.review.rounds import Round, conflicts_round, next_round
 from steelyard.review.systems import ReviewedSystem, open_reviewed
 from tests.review.small import QUESTIONS, outputs

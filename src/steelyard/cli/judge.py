@@ -9,11 +9,10 @@ from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.asking import asking
 from steelyard.cli.terminal import screen_view, write_result
-from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_run, plan_judging
-from steelyard.experiment.panels import judge_panel
+from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_panel, judge_run, plan_judging
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.judges.cases import TABLES
+from steelyard.judges.answers.cases import TABLES
 from steelyard.judges.verdict import Table
 from steelyard.report.formats.judging import check_format, judging_text
 from steelyard.report.formats.suffix import format_of

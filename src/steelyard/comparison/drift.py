@@ -31,7 +31,7 @@ from steelyard.stats.samples import MeanError, differences
 
 if TYPE_CHECKING:
     from steelyard.judges.drift import Likeness
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
 LEAST_ANCHORS = 30
 """Fewer say too little of how far a judge shifts."""

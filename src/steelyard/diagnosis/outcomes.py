@@ -14,8 +14,8 @@ from steelyard.base.errors import InputError
 from steelyard.data.truth import Truth
 from steelyard.diagnosis.lists import count_gold
 from steelyard.experiment.door.weighed import Weighed
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer
 from steelyard.measures.answers import answer_recall, context_recall, faithfulness
 from steelyard.measures.judged_answers import ABSTAINED, ANSWERED, SUPPORTED, Codes, JudgedAnswers
 from steelyard.stats.intervals.means import GroupDifference, Intervals, group_difference, mean_intervals

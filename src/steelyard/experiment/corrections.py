@@ -14,7 +14,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.base.notes import Note
 
 if TYPE_CHECKING:
-    from steelyard.judges.strata import Drawn
+    from steelyard.judges.people.samples import Drawn
     from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from steelyard.experiment.corrections import Correction
-from steelyard.judges.strata import Drawn
+from steelyard.judges.people.samples import Drawn
 from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends, LabelledMean
 
 _NUMBERS = ("mean", "low", "high", "error", "df")

@@ -23,11 +23,10 @@ from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.door.opening import System, open_answers
 from steelyard.experiment.door.verdict_choice import VerdictChoice, judged_run
 from steelyard.io.write import write_text
-from steelyard.judges.explaining import explanation
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Label, Verdict
-from steelyard.judges.verdict_frames import overall
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.frames import overall
+from steelyard.judges.tables.items import explanation
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Label, Verdict
 from steelyard.measures import Measure, parse
 
 

@@ -10,12 +10,11 @@ from typing import get_args
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.judges.arrays import verdict_codes
-from steelyard.judges.items import ItemTable, items
-from steelyard.judges.labels import Labels
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.strata import Drawn, Sample
-from steelyard.judges.verdict import Label
+from steelyard.judges.people.labels import Labels
+from steelyard.judges.people.samples import Drawn, Sample
+from steelyard.judges.tables.arrays import verdict_codes
+from steelyard.judges.tables.items import ItemTable, items
+from steelyard.judges.verdict import JudgedAnswer, Label
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import (
     CONTRADICTED,

@@ -13,7 +13,7 @@ from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.io.named import named_paths
 
 if TYPE_CHECKING:
-    from steelyard.judges.review import Review
+    from steelyard.judges.people.review import Review
 
 
 def named_labels(texts: Sequence[str], *, without: bool = False) -> str | dict[str, str] | Literal[False] | None:
@@ -55,8 +55,8 @@ def review_file(labels: object, system: str, folder: RunFolder | None) -> Path |
 
     labels   a path of that file or of a run folder, or system -> path; None: in the folder of the run
     """
-    from steelyard.judges.review import FILE
-    from steelyard.judges.verdicts import FOLDER
+    from steelyard.judges.people.review import FILE
+    from steelyard.judges.tables.verdicts import FOLDER
 
     named = labels.get(system) if isinstance(labels, Mapping) else labels
     if isinstance(named, str | os.PathLike):
@@ -72,7 +72,7 @@ def review_of(labels: object, system: str, folder: RunFolder | None) -> Review |
     labels   a Review or a path, of all systems, or system -> these; None: those in the folder of the run; False: none
     Raises   InputError for a file that is named and is not there, or is no review.
     """
-    from steelyard.judges.review import Review
+    from steelyard.judges.people.review import Review
 
     if labels is False:
         return None

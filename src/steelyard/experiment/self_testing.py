@@ -13,16 +13,15 @@ from typing import Any
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.experiment.calibrated import calibrated_settings
 from steelyard.experiment.door.opening import open_answers
 from steelyard.experiment.judging import JudgingPlan
-from steelyard.experiment.lending import kept, lent, model_files
-from steelyard.judges.calibration import Calibration
-from steelyard.judges.drafting import drafts
+from steelyard.experiment.lending import calibrated_settings, kept, lent, model_files
+from steelyard.judges.answers.drafting import drafts
 from steelyard.judges.judging import judge_recipe
-from steelyard.judges.self_testing import cases_to_ask, run_trials
+from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.self_tests import SelfTests
-from steelyard.judges.trials import Trial, materials, trials
+from steelyard.judges.trials.running import cases_to_ask, run_trials
+from steelyard.judges.trials.trials import Trial, materials, trials
 
 BUNDLED = "bundled"
 _N_OTHERS = 2

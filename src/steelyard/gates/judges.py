@@ -14,7 +14,7 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.levels import side_of
 from steelyard.gates.profiles import Profile
-from steelyard.judges.calibration import Calibration, Estimate
+from steelyard.judges.people.calibration import Calibration, Estimate
 from steelyard.judges.self_tests import SelfTest
 from steelyard.stats.labels.raters import wilson_ends
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.judges.verdict import Case
+from steelyard.judges.verdict import Case, Verdict
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -100,3 +100,23 @@ def whole_characters(text: str) -> str:
     'a� b'
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_LONGEST_QUOTATION = 80
+
+
+def quotation(text: str) -> str:
+    """The beginning of a text in one line, in quotation marks.
+
+    >>> quotation("Opening hours:\\n9 to 17.")
+    '“Opening hours: 9 to 17.”'
+    """
+    line = " ".join(text[: 4 * _LONGEST_QUOTATION].split())
+    return f"“{line}”" if len(line) <= _LONGEST_QUOTATION else f"“{line[: _LONGEST_QUOTATION - 1]}…”"
+
+
+def empty_verdict(premise: str, unit: str) -> Verdict | None:
+    """The verdict where one of them is blank: nothing is found in nothing; None where neither is."""
+    if not premise.strip():
+        return Verdict("not_found", 0.0, "the premise is empty")
+    return None if unit.strip() else Verdict("not_found", 0.0, "the unit is empty")

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Floats
-from steelyard.judges.arrays import judged_arrays
-from steelyard.judges.items import Item, ItemTable, decided, items, judged, restricted
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.tables.arrays import judged_arrays
+from steelyard.judges.tables.items import Item, ItemTable, decided, items, judged, restricted
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Verdict
 from steelyard.measures import Measure
 from steelyard.stats.labels.judge_shift import AnchorShift, independence_p
 

@@ -17,16 +17,23 @@ from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
+from steelyard.judges.answers.cases import TABLES, Draft, filled, requests
+from steelyard.judges.answers.drafting import drafts
+from steelyard.judges.answers.refining import (
+    GoldAnswer,
+    Sentences,
+    gold_answers_of,
+    nugget_maker_of,
+    sentences_of,
+    splitter_of,
+    with_claims,
+    with_nuggets,
+)
 from steelyard.judges.asking import Asking
 from steelyard.judges.batches import whole_characters
-from steelyard.judges.calibration import Calibration
-from steelyard.judges.cases import TABLES, Draft, filled, requests
-from steelyard.judges.claims import Sentences, sentences_of, splitter_of, with_claims
-from steelyard.judges.drafting import drafts
-from steelyard.judges.nuggets import GoldAnswer, gold_answers_of, nugget_maker_of, with_nuggets
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.verdict import Case, Judge, Table
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.calibration import Calibration
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import Case, Judge, JudgedAnswer, Table
 from steelyard.services.secrecy import without_secrets
 
 _BLOCK = 64

@@ -10,11 +10,10 @@ from typing import Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
-from steelyard.judges.calibration import Calibration
-from steelyard.judges.items import ItemTable, items, judged
-from steelyard.judges.records import JudgedAnswer, Nugget
-from steelyard.judges.verdict import Label, Verdict
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.calibration import Calibration
+from steelyard.judges.tables.items import ItemTable, items, judged
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer, Label, Nugget, Verdict
 
 NAME = "panel"
 _TIE = "the judges are at odds"
@@ -38,7 +37,7 @@ def weight_of(calibration: Calibration) -> Weight:
 
     Counts are raised by a half, so that a judge that was never wrong has a finite one.
 
-    >>> from steelyard.judges.calibration import UNDEFINED, Confusion
+    >>> from steelyard.judges.people.calibration import UNDEFINED, Confusion
     >>> facts = dict.fromkeys(("kappa", "sensitivity", "specificity", "balanced_accuracy"), UNDEFINED)
     >>> yes = Calibration({"name": "yes"}, "grounded", 20, 20, "", "", Confusion(10, 0, 10, 0), **facts)
     >>> weight_of(yes).supported
@@ -84,7 +83,7 @@ def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibr
     Raises     InputError for verdicts of fewer than two judges, or on other answers or units than the first; and for a
                judge without a calibration where others have one
 
-    >>> from steelyard.judges.records import Unit
+    >>> from steelyard.judges.verdict import Unit
     >>> def by(name, label):
     ...     record = JudgedAnswer("q", "answered", context=("c",), units=(Unit(0, 5, "Nine."),), joint=(None,),
     ...                           support=((Verdict(label),),), correctness=((),))

@@ -17,7 +17,7 @@ NONE, NOT_JUDGED, NOT_FOUND, SUPPORTED, CONTRADICTED = -2, -1, 0, 1, 2
 """Codes of verdicts; NONE: nobody was to judge it."""
 
 ANSWERED, ABSTAINED, EMPTY, FAILED, MISSING = range(5)
-"""Codes of states: see steelyard.judges.records.State."""
+"""Codes of states: see steelyard.judges.verdict.State."""
 
 Codes = npt.NDArray[np.int8]
 

@@ -76,7 +76,7 @@ Need = Literal[
 """What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
 Absent = Literal["zero", "undefined", "unread"]
 Items = Literal["grounded", "joint", "correctness", "said"]
-"""What is asked of a unit of which a measure is the mean: see `steelyard.judges.items`."""
+"""What is asked of a unit of which a measure is the mean: see `steelyard.judges.tables.items`."""
 
 _NEAR = 0.7
 """Names less alike are of other measures: coverage is a spelling of hit_rate, and citation_coverage is none."""

@@ -24,10 +24,8 @@ from steelyard.experiment.door.opening import open_corpus, open_pool
 from steelyard.experiment.graded_before import graded_before, with_new
 from steelyard.experiment.lending import lent_by, model_files
 from steelyard.experiment.pools import Pool, merged, run_pool
-from steelyard.judges.grading.agreement import GradeAgreement, agreement
-from steelyard.judges.grading.grader import Grader, Grading, Pair
-from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradedPair, Grades, Key
-from steelyard.judges.grading.registry import grader_class, make_grader
+from steelyard.judges.grading.graders import Grader, Grading, Pair, grader_class, make_grader
+from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradeAgreement, GradedPair, Grades, Key, agreement
 from steelyard.judges.grading.scale import Scale, scale_of
 from steelyard.rag.stages.searching import BM25
 from steelyard.text.recursive import Recursive

@@ -14,7 +14,7 @@ from steelyard.judges.grading.scale import Scale, scale_of
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.words import read_words
-from steelyard.review.items_file import INTO, ItemsFile, ListedItem, review_id_of
+from steelyard.review.forms import INTO, ItemsFile, ListedItem, review_id_of
 from steelyard.review.pools import (
     PooledItem,
     PooledReview,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
-from steelyard.judges.items import ItemTable
-from steelyard.judges.review_files import encode_review, locked
-from steelyard.judges.strata import Drawn
+from steelyard.judges.people.review import encode_review, locked
+from steelyard.judges.people.samples import Drawn
+from steelyard.judges.tables.items import ItemTable
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
@@ -18,7 +18,7 @@ from steelyard.report.formats.review import Result, review_json, review_sections
 from steelyard.report.html.sections import sections_html
 from steelyard.report.words import Words, read_words
 from steelyard.review.asked import AskedItem
-from steelyard.review.items_file import NAME, ItemsFile, ListedItem, review_id_of
+from steelyard.review.forms import NAME, ItemsFile, ListedItem, review_id_of
 from steelyard.review.rounds import Round, SampledReview, conflicts_round, next_round
 from steelyard.review.systems import ReviewedSystem, open_reviewed, reread
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from steelyard.base.errors import InputError
+from steelyard.judges.answers.drafting import ContextChunk, contexts
 from steelyard.judges.batches import whole_characters
-from steelyard.judges.contexts import ContextChunk, contexts
-from steelyard.judges.items import Item, ItemTable, judged, text_digest
-from steelyard.judges.labels import Decision
 from steelyard.judges.lexical.evidence import best_sentence, evidence_scores
-from steelyard.judges.records import JudgedAnswer, Unit
-from steelyard.judges.sampling import in_random_order
-from steelyard.judges.verdict import Verdict
+from steelyard.judges.people.labels import Decision
+from steelyard.judges.tables.items import Item, ItemTable, judged
+from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict, text_digest
+from steelyard.review.sampling import in_random_order
 from steelyard.review.systems import ReviewedSystem
 from steelyard.text.spans import Span
 

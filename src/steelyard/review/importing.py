@@ -14,15 +14,23 @@ from steelyard.base.own_paths import own_file
 from steelyard.experiment.review_choice import check_labels, review_file
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
-from steelyard.judges.items import ItemTable
-from steelyard.judges.labels import Decision, Labels
-from steelyard.judges.review import FILE, Review
-from steelyard.judges.review_files import decision_of, encode_review, locked
-from steelyard.review.imported import Conflict, ImportedLabels, Places, RaterCount
+from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.people.review import FILE, Review, decision_of, encode_review, locked
+from steelyard.judges.tables.items import ItemTable
+from steelyard.review.forms import FORMAT as ITEMS_FORMAT
+from steelyard.review.forms import (
+    INTO,
+    NAME,
+    Conflict,
+    ImportedLabels,
+    ItemsFile,
+    Places,
+    RaterCount,
+    SavedForm,
+    into_options,
+    saved_form,
+)
 from steelyard.review.importing_pools import import_pool
-from steelyard.review.items_file import FORMAT as ITEMS_FORMAT
-from steelyard.review.items_file import INTO, NAME, ItemsFile, into_options
-from steelyard.review.saved_forms import SavedForm, saved_form
 
 
 def import_review(paths: object, *, into: object = None) -> ImportedLabels:
@@ -223,12 +231,12 @@ def _imported(
         for id in labels.conflicts if id in asked
     ]  # fmt: skip
     raters = sorted({own.rater for _, own in decisions})
-    counts = [_count(rater, [own for _, own in decisions if own.rater == rater], earlier) for rater in raters]
+    counts = [_rater_count(rater, [own for _, own in decisions if own.rater == rater], earlier) for rater in raters]
     n_decided = sum(item_id in labels.by_item for item_id in asked)
     return ImportedLabels(counts, len(asked), n_decided, conflicts, list(after))
 
 
-def _count(rater: str, own: Sequence[Decision], earlier: Mapping[tuple[str, str], Decision]) -> RaterCount:
+def _rater_count(rater: str, own: Sequence[Decision], earlier: Mapping[tuple[str, str], Decision]) -> RaterCount:
     before = [earlier.get((decision.item_id, rater)) for decision in own]
     pairs = [(then, now) for then, now in zip(before, own, strict=True) if then is not None]
     return RaterCount(

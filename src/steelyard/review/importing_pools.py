@@ -15,12 +15,10 @@ from steelyard.io.json_files import query_id_of
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
-from steelyard.judges.labels import ADJUDICATION
-from steelyard.judges.review_files import locked
-from steelyard.review.imported import Conflict, ImportedLabels, Places, RaterCount
-from steelyard.review.items_file import INTO, ItemsFile, ListedItem
+from steelyard.judges.people.labels import ADJUDICATION
+from steelyard.judges.people.review import locked
+from steelyard.review.forms import INTO, Conflict, ImportedLabels, ItemsFile, ListedItem, Places, RaterCount, SavedForm
 from steelyard.review.pools import RATERS, raters_of
-from steelyard.review.saved_forms import SavedForm
 
 
 @dataclass(frozen=True)

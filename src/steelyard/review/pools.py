@@ -16,10 +16,10 @@ from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
 from steelyard.judges.grading.scale import Scale
-from steelyard.judges.items import text_digest
-from steelyard.judges.labels import ADJUDICATION
-from steelyard.judges.sampling import in_random_order
+from steelyard.judges.people.labels import ADJUDICATION
+from steelyard.judges.verdict import text_digest
 from steelyard.rag.labelling import open_pooled
+from steelyard.review.sampling import in_random_order
 
 RATERS = "raters"
 """The column of a truth that says which person gave a pair which grade."""

@@ -9,17 +9,14 @@ from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
-from steelyard.judges.calibrating import calibrate
-from steelyard.judges.calibration import Calibration
-from steelyard.judges.decided_items import decided_items
-from steelyard.judges.items import ItemTable, judged
-from steelyard.judges.prompt_examples import PromptExamples
-from steelyard.judges.review import Review
-from steelyard.judges.strata import Sample
+from steelyard.judges.people.calibration import Calibration
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import Sample
+from steelyard.judges.tables.items import ItemTable, judged
 from steelyard.measures import Measure
-from steelyard.review.calibrating import together
-from steelyard.review.judge_agreement import JudgeAgreement, corrected_share, judge_agreement
-from steelyard.review.rater_agreement import RaterAgreement, rater_agreement
+from steelyard.review.agreement import JudgeAgreement, RaterAgreement, corrected_share, judge_agreement, rater_agreement
+from steelyard.review.calibrating import calibrate, together
+from steelyard.review.decided import PromptExamples, decided_items
 from steelyard.review.rounds import MEASURE_OF, drawn_items
 from steelyard.review.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.rogan_gladen import CorrectedRate

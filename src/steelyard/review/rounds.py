@@ -11,12 +11,12 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
-from steelyard.judges.items import ItemTable, items, judged
-from steelyard.judges.review import Review
-from steelyard.judges.sampling import WORST_VARIANCE, draw, items_digest, residual_variance, size_for_width
-from steelyard.judges.strata import Drawn, Sample
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import Drawn, Sample
+from steelyard.judges.tables.items import ItemTable, items, judged
 from steelyard.measures import parse
 from steelyard.review.asked import AskedItem, asked_items
+from steelyard.review.sampling import WORST_VARIANCE, draw, items_digest, residual_variance, size_for_width
 from steelyard.review.systems import ReviewedSystem, all_labels
 
 MEASURE_OF: Mapping[ItemTable, str] = {

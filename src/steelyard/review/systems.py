@@ -11,11 +11,11 @@ from steelyard.data.questions import Questions
 from steelyard.experiment.door.opening import System, open_all_answers
 from steelyard.experiment.door.verdict_choice import RunVerdicts, VerdictChoice, judged_run
 from steelyard.experiment.review_choice import check_labels, review_file, review_of
-from steelyard.judges.items import Item, ItemTable, items
-from steelyard.judges.labels import Decision, Labels
-from steelyard.judges.records import JudgedAnswer
-from steelyard.judges.review import Review
-from steelyard.judges.verdicts import Verdicts
+from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.people.review import Review
+from steelyard.judges.tables.items import Item, ItemTable, items
+from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.verdict import JudgedAnswer
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.judges.grading.grader import Grader, Grading, Pair
-from steelyard.judges.grading.registry import grader_names, make_grader
+from steelyard.judges.grading.graders import Grader, Grading, Pair, grader_names, make_grader
 from steelyard.judges.grading.scale import scale_of
 from tests.judges.llm_server import FILTERED, PATH, QUICK, REFUSAL, block, judging, says
 from tests.rag.server import Server, status

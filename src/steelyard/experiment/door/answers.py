@@ -22,8 +22,8 @@ from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
 
 if TYPE_CHECKING:
-    from steelyard.judges.review import Review
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.people.review import Review
+    from steelyard.judges.tables.verdicts import Verdicts
 
 
 @dataclass(frozen=True, eq=False)

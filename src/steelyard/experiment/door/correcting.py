@@ -13,9 +13,9 @@ from steelyard.base.notes import Note
 from steelyard.experiment.corrections import Correction, SystemCorrections
 from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.experiment.labelled_units import LabelledUnits, SystemLabels
-from steelyard.judges.calibration import labels_digest
-from steelyard.judges.review import Review
-from steelyard.judges.strata import Sample
+from steelyard.judges.people.calibration import labels_digest
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import Sample
 from steelyard.measures import Measure
 from steelyard.stats.labels.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, Ends, corrected_mean
 

@@ -20,7 +20,7 @@ from steelyard.measures.judged_answers import JudgedAnswers
 if TYPE_CHECKING:
     from steelyard.experiment.door.opening import System
     from steelyard.experiment.door.weighed import Weighed
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
 
 DEFAULT_JUDGE = "lexical"
@@ -98,7 +98,7 @@ def opened_verdicts(item: Any, system: str) -> Verdicts:
 
     Raises   InputError.
     """
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
     if isinstance(item, Verdicts):
         return item
@@ -137,7 +137,7 @@ class RunVerdicts:
 
     def notes(self) -> Iterator[Note]:
         """Who judged, and by which labels."""
-        from steelyard.experiment.calibrated import calibration_notes
+        from steelyard.experiment.lending import calibration_notes
 
         judge = self.verdicts.recipe["judge"]
         values = {"judge": _called(judge), "file": self.file, "threshold": judge.get("threshold")}
@@ -180,7 +180,7 @@ def judged_run(
 
 def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
     """Raise   InputError where verdicts that were handed in are by another judge than the one asked for."""
-    from steelyard.judges.own import last_name
+    from steelyard.judges.registry import last_name
 
     if judge is not None and verdicts.judge not in (judge, last_name(judge)):
         raise InputError(f"{name}: its verdicts are by {verdicts.judge!r}, not {judge!r}; leave out --judge")
@@ -210,7 +210,7 @@ def completed(verdicts: RunVerdicts, run: Weighed, questions: Questions) -> RunV
     records = verdicts.verdicts.records
     if all(question.query_id in records for question in questions):
         return verdicts
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
     unjudged = unjudged_run(run, questions).verdicts.records
     together = [records.get(question.query_id, unjudged[question.query_id]) for question in questions]
@@ -230,9 +230,8 @@ def _kept(folder: Path, judge: str | None, name: str) -> Path | None:
 
     Raises   InputError for a judge who left none beside those of others.
     """
-    from steelyard.judges.own import file_name, last_name
-    from steelyard.judges.registry import judging_command
-    from steelyard.judges.verdicts import FOLDER
+    from steelyard.judges.registry import file_name, judging_command, last_name
+    from steelyard.judges.tables.verdicts import FOLDER
 
     files = sorted((folder / FOLDER).glob("*.parquet"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     if judge is None:

@@ -71,7 +71,7 @@ def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each run of a system, and how it was judged; none where no measure needs verdicts."""
     recipes = scores.recipe_parts.get("verdicts")
     if recipes and any(map(needs_verdicts, scores.measures)):
-        from steelyard.judges.verdicts import method_of  # Judges take a moment to import.
+        from steelyard.judges.tables.verdicts import method_of  # Judges take a moment to import.
 
         for system in scores.systems:
             for recipe in recipes.get(system, ()):
@@ -92,9 +92,8 @@ def reads_verdicts(spec: Measure) -> bool:
 @lru_cache(maxsize=1)
 def _unjudged_example() -> JudgedAnswers:
     """An answer and an abstention with all that can be judged, and nothing judged."""
-    from steelyard.judges.arrays import judged_arrays
-    from steelyard.judges.records import CitedChunk, JudgedAnswer, Nugget, State, Unit
-    from steelyard.judges.verdict import Verdict
+    from steelyard.judges.tables.arrays import judged_arrays
+    from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, State, Unit, Verdict
 
     nothing = Verdict("not_judged")
     records = [

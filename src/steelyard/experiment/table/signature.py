@@ -91,7 +91,7 @@ def _judges(verdicts: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[str, .
     """Each judge once, with the first digits of a digest of how it judged."""
     if not verdicts:
         return ()
-    from steelyard.judges.verdicts import method_of
+    from steelyard.judges.tables.verdicts import method_of
 
     methods = [method_of(recipe) for recipes in verdicts.values() for recipe in recipes]
     digests = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.judges.grading.grader import Grading, Pair
-from steelyard.judges.grading.registry import grader_named
+from steelyard.judges.grading.graders import Grading, Pair, grader_named
 from steelyard.judges.grading.scale import Scale
 from steelyard.judges.lexical.readings import Reading, Readings
 

@@ -10,14 +10,12 @@ from typing import Any, ClassVar
 
 from steelyard.base.choices import Language
 from steelyard.base.errors import quoted
-from steelyard.judges.grading.grader import Grading, Pair
-from steelyard.judges.grading.registry import grader_named
+from steelyard.judges.grading.graders import Grading, Pair, grader_named
 from steelyard.judges.grading.scale import Scale
 from steelyard.judges.llm.asking import Request
 from steelyard.judges.llm.model import JudgingModel, Plan
-from steelyard.judges.llm.prompts import digest, template
 from steelyard.judges.llm.replies import Reading, last_object, read_text
-from steelyard.judges.llm.tasks import GRADES, ONLY, Task
+from steelyard.judges.llm.tasks import GRADES, ONLY, Task, digest, template
 from steelyard.services.models.prompts import fill_template
 
 VERSION = 1

@@ -3,4 +3,4 @@
 from steelyard.judges.lexical.evidence import best_sentence as best_sentence
 from steelyard.judges.lexical.evidence import evidence_scores as evidence_scores
 from steelyard.judges.lexical.judge import LexicalJudge as LexicalJudge
-from steelyard.judges.lexical.spans import unsupported_spans as unsupported_spans
+from steelyard.judges.lexical.judge import unsupported_spans as unsupported_spans

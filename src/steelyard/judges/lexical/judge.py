@@ -1,19 +1,104 @@
-"""The lexical judge: which words, numbers and names of a text are in another."""
+"""The lexical judge: which words, numbers and names of a text are in another, and which parts of an answer are not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
-from steelyard.judges.lexical.checks import NOTHING_MISSING, MissingNumbers, beside_others, contradiction
-from steelyard.judges.lexical.readings import Reading, Readings, shortened
+from steelyard.judges.lexical.readings import Pair, Reading, Readings, shortened
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
+from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
+
+_OVERLAP = 0.8
+"""Share of the words that a sentence must have in common with a text to be held against it."""
+_LENGTH, _FEW = 3, 5
+"""Such a sentence may have three times as many words, and fifteen: what a very long one negates may be anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingNumbers:
+    """Numbers of a hypothesis that its premise lacks, and such as it has beside something else only.
+
+    numbers   that it lacks
+    units     with another unit of measure, and their own units
+    dates     days in another month, and their own months
+    """
+
+    numbers: Set[str] = frozenset()
+    units: Set[Pair] = frozenset()
+    dates: Set[Pair] = frozenset()
+
+    @property
+    def all(self) -> Set[str]:
+        """The numbers, each once."""
+        if not self.units and not self.dates:
+            return self.numbers
+        return self.numbers | {number for number, _ in (*self.units, *self.dates)}
+
+
+NOTHING_MISSING = MissingNumbers()
+
+
+def beside_others(hypothesis: Set[Pair], premise: Set[Pair]) -> Set[Pair]:
+    """Pairs of a number and what is beside it, of which the premise has the number beside something else only.
+
+    >>> beside_others({("9", "km"), ("5", "kg")}, {("9", "mile"), ("2", "kg")})
+    {('9', 'km')}
+    """
+    if hypothesis <= premise:
+        return frozenset()
+    sound = {number for number, _ in hypothesis & premise}
+    elsewhere = {number for number, _ in premise} - sound
+    return {pair for pair in hypothesis if pair[0] in elsewhere}
+
+
+def contradiction(
+    hypothesis: Reading, premise: Reading, missing_numbers: Set[str]
+) -> Literal["", "negation", "numbers"]:
+    """What the premise says otherwise; nothing where it says it nowhere, or agrees somewhere.
+
+    Sentences of the premise with nearly all words of the hypothesis are held against it.  "negation": each of them
+    negates what the hypothesis does not, or the other way round.  "numbers": one has other numbers in place of those
+    that are missing, with the same unit.
+    """
+    words = hypothesis.plain
+    least = _OVERLAP * len(words)
+    if len(words) < 2 or len(words & premise.vocabulary) < least or hypothesis.text in premise.text:
+        return ""
+    if not missing_numbers and not hypothesis.has_negation and not premise.has_negation:
+        return ""
+    most = _LENGTH * (len(words) + _FEW)
+    alike = [
+        sentence
+        for sentence in premise.sentences
+        if len(words & sentence.vocabulary) >= least and len(sentence.distinct) <= most
+    ]
+    if alike and all(_is_negated_otherwise(hypothesis, sentence) for sentence in alike):
+        return "negation"
+    if missing_numbers and any(_has_others(hypothesis, sentence, missing_numbers) for sentence in alike):
+        return "numbers"
+    return ""
+
+
+def _is_negated_otherwise(hypothesis: Reading, sentence: Reading) -> bool:
+    only_here = hypothesis.negated - sentence.negated
+    only_there = sentence.negated - hypothesis.negated
+    return not (only_here.isdisjoint(sentence.vocabulary) and only_there.isdisjoint(hypothesis.vocabulary))
+
+
+def _has_others(hypothesis: Reading, sentence: Reading, missing: Set[str]) -> bool:
+    others = sentence.numbers - hypothesis.numbers
+    units = {unit for number, unit in hypothesis.quantities if number in missing}
+    if units:
+        return units <= {unit for number, unit in sentence.quantities if number in others}
+    return len(others) >= len(missing)
+
 
 _NEIGHBOURS = 0.25
 """What a pair of neighbours counts, beside a word: as a word is in two pairs, order counts half as much as words."""
@@ -156,3 +241,38 @@ def _listed(hypothesis: Reading, forms: Set[str]) -> str:
     words = list(dict.fromkeys(hypothesis.written(forms)))
     shown = ", ".join(words[:_SHOWN])
     return f"{shown}, +{len(words) - _SHOWN}" if len(words) > _SHOWN else shown
+
+
+UNSUPPORTED = 0.45
+"""Below this score a sentence counts as unsupported as a whole.
+
+Chosen on every other question of RAGTruth QA (test), by the F1 of characters; on the questions that were left out it
+gives .336, and on all .283, where unsupported content words alone give .185.
+"""
+
+
+def unsupported_spans(answer: str, context: str, *, judge: LexicalJudge | None = None) -> list[Span]:
+    """Where the answer says what the context does not: whole sentences, and numbers in those that are supported.
+
+    answer    any text
+    context   its chunks, joined by line ends
+    judge     whose score is taken; by default one with the default settings
+    Returns   offsets in code points, in order, apart.
+
+    >>> answer = "Its garden has 12 old trees. Famous paintings hang there."
+    >>> [answer[start:end] for start, end in unsupported_spans(answer, "The garden with old trees is free.")]
+    ['12', 'Famous paintings hang there.']
+    """
+    judge = judge or LexicalJudge()
+    sentences = sentence_spans(answer)
+    [verdicts] = judge.judge([Case(context, tuple(answer[start:end] for start, end in sentences))])
+    spans: list[Span] = []
+    for (start, end), verdict in zip(sentences, verdicts, strict=True):
+        if verdict.reason == "no words":
+            continue
+        if verdict.score is not None and verdict.score < UNSUPPORTED:
+            spans.append((start, end))
+        else:
+            missing = judge.missing_spans(answer[start:end], context, numbers_only=True)
+            spans += [(start + first, start + last) for first, last in missing]
+    return spans

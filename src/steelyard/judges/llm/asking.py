@@ -13,9 +13,8 @@ from typing import Any, Generic, TypeVar
 from steelyard.base.choices import Language
 from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.judges.llm.prompts import digest, fenced_messages
 from steelyard.judges.llm.replies import Reading, is_refusal, other_values, shape_of
-from steelyard.judges.llm.tasks import ONLY, Task
+from steelyard.judges.llm.tasks import ONLY, Task, digest, fenced_messages
 from steelyard.services.budget import SPENDING, Account, Spending, Usage, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.http.client import ServiceError

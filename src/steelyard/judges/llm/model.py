@@ -11,7 +11,7 @@ from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.asking import Asker
-from steelyard.judges.llm.prompts import LANGUAGES
+from steelyard.judges.llm.tasks import LANGUAGES
 from steelyard.services.budget import Account, Budget, Price, Usage
 from steelyard.services.cache import Cache, NoCache
 from steelyard.services.models.chat import CallLog, ChatModel

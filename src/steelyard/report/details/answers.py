@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
 from steelyard.judges.lexical import best_sentence
-from steelyard.judges.records import CitedChunk, JudgedAnswer, Unit
-from steelyard.judges.verdict import Verdict
-from steelyard.judges.verdict_frames import overall, unit_verdict
+from steelyard.judges.tables.frames import overall, unit_verdict
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from steelyard.report.details.limits import Limits, shortened
 from steelyard.report.visible import visible
 from steelyard.text.spans import Span

@@ -10,7 +10,7 @@ from steelyard.io.write import write_text
 from steelyard.report.form.form import Form
 from steelyard.report.form.page import form_html
 from steelyard.report.words import Words
-from steelyard.review.items_file import NAME, ItemsFile
+from steelyard.review.forms import NAME, ItemsFile
 
 FORM = "form.html"
 

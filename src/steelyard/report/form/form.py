@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.base.errors import InputError
-from steelyard.judges.items import ItemTable
-from steelyard.judges.labels import ADJUDICATION
-from steelyard.review.items_file import Kind
+from steelyard.judges.people.labels import ADJUDICATION
+from steelyard.judges.tables.items import ItemTable
+from steelyard.review.forms import Kind
 from steelyard.text.spans import Span
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
-from steelyard.judges.unsupported import unsupported_units
+from steelyard.judges.tables.items import unsupported_units
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.views.judging import judging_plan_section, judging_sections
 from steelyard.report.words import Words

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from steelyard.experiment.corrections_json import correction_json
-from steelyard.judges.calibration import Calibration
+from steelyard.judges.people.calibration import Calibration
 from steelyard.report.views.review import (
     calibration_section,
     import_sections,
@@ -18,7 +18,7 @@ from steelyard.report.views.review import (
 )
 from steelyard.report.views.sheet import Section
 from steelyard.report.words import Words
-from steelyard.review.imported import ImportedLabels
+from steelyard.review.forms import ImportedLabels
 from steelyard.review.pools import PooledReview
 from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import SampledReview

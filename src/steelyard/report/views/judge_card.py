@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
-from steelyard.experiment.calibrated import calibration_notes
 from steelyard.experiment.corrections import Correction, Corrections
-from steelyard.judges.records import Problem, State
-from steelyard.judges.verdict import Label
+from steelyard.experiment.lending import calibration_notes
+from steelyard.judges.verdict import Label, Problem, State
 from steelyard.report.details.details import Judging
 from steelyard.report.details.limits import shortened
 from steelyard.report.views.notes import notes_of_systems

@@ -9,16 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from steelyard.experiment.calibrated import calibration_notes
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
-from steelyard.judges.cases import NOT_ASKED
-from steelyard.judges.grading.agreement import FEW, GradeAgreement
-from steelyard.judges.grading.grades import JUDGE, PEOPLE, Grades, holds_rows
-from steelyard.judges.records import Problem, State
+from steelyard.experiment.lending import calibration_notes
+from steelyard.judges.answers.cases import NOT_ASKED
+from steelyard.judges.grading.grades import FEW, JUDGE, PEOPLE, GradeAgreement, Grades, holds_rows
 from steelyard.judges.self_tests import SelfTest, SelfTests
-from steelyard.judges.unsupported import unsupported_units
-from steelyard.judges.verdict import Label
-from steelyard.judges.verdicts import FOLDER, Verdicts
+from steelyard.judges.tables.items import unsupported_units
+from steelyard.judges.tables.verdicts import FOLDER, Verdicts
+from steelyard.judges.verdict import Label, Problem, State
 from steelyard.rag.labelling import LabellingPlan
 from steelyard.report.details.limits import cut
 from steelyard.report.views.notes import note_text

@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from steelyard.judges.calibration import Calibration, Confusion, Estimate
+from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.report.details.limits import cut
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.numbers import ends, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
 from steelyard.report.words import Words
-from steelyard.review.imported import Conflict, ImportedLabels
-from steelyard.review.items_file import INTO, Kind, into_options
-from steelyard.review.judge_agreement import JudgeAgreement
+from steelyard.review.agreement import JudgeAgreement
+from steelyard.review.forms import INTO, Conflict, ImportedLabels, Kind, into_options
 from steelyard.review.pools import PooledReview
 from steelyard.review.reporting import ReviewReport, TableReview
 from steelyard.review.rounds import SampledReview

@@ -1,0 +1,222 @@
+"""Sentences that assert nothing, by rule, and answers that say that there is none; English and Chinese.
+
+The phrases are data: phrases.en.toml and phrases.zh.toml beside this file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from steelyard.judges.verdict import Unit
+from steelyard.text.footnotes import SOURCES
+
+_LANGUAGES = ("en", "zh")
+_AROUND = r"[\s\W]*"
+_LONGEST_PHRASE = 400  # characters; what is longer says something
+_REASONS = ("greeting", "thanks", "courtesy", "hedge", "offer")
+
+
+@cache
+def _phrases() -> Mapping[str, Mapping[str, list[str]]]:
+    """Patterns of all languages, by table and name, their parts filled in."""
+    merged: dict[str, dict[str, list[str]]] = {"clauses": {}, "sentences": {}}
+    for language in _LANGUAGES:
+        table: Mapping[str, Any] = tomllib.loads(
+            (files("steelyard.judges.answers") / f"phrases.{language}.toml").read_text("utf-8")
+        )
+        for kind, patterns_by_name in merged.items():
+            for name, patterns in table[kind].items():
+                patterns_by_name.setdefault(name, []).extend(_filled(pattern, table["parts"]) for pattern in patterns)
+    return merged
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    while (filled := re.sub(r"\{([a-z]+)\}", lambda match: parts[match[1]], pattern)) != pattern:
+        pattern = filled
+    return pattern
+
+
+@cache
+def clause_pattern(name: str) -> re.Pattern[str]:
+    """What is somewhere in a clause in small letters: admission, introduction, indirect_question, and others of the
+    files.
+    """
+    return re.compile("|".join(_phrases()["clauses"][name]))
+
+
+@cache
+def _sentence_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(f"{_AROUND}(?:{'|'.join(_phrases()['sentences'][name])}){_AROUND}", re.DOTALL)
+
+
+def phrase_reason(sentence: str) -> str:
+    """The reason of a sentence that is a phrase of courtesy, a hedge or an offer; empty for any other.
+
+    >>> phrase_reason("Thank you for your question!"), phrase_reason("仅供参考。"), phrase_reason("It opens at nine.")
+    ('thanks', 'hedge', '')
+    """
+    if len(sentence) > _LONGEST_PHRASE:
+        return ""
+    sentence = sentence.lower()
+    return next((reason for reason in _REASONS if _sentence_pattern(reason).fullmatch(sentence)), "")
+
+
+def is_referral(sentence: str) -> bool:
+    """Whether a sentence sends the asker elsewhere."""
+    return _sentence_pattern("referral").fullmatch(sentence.lower()) is not None
+
+
+_CLAUSE = re.compile(
+    r"""\s*[;；]\s* | \s*[,，]?\s*\b(?:but|however|although|though|yet|while|whereas|therefore|only)\b[\s,]*
+      | \s*,\s*(?:and|so|nor|or)\b\s* | \s*，\s*
+      | [，,]?\s*(?:但是|但|不过|然而|所以|因此|因而|虽然|尽管|而且|并且|同时)[，,]?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SAID_OTHERWISE = re.compile(
+    r"""\s*(?:["“‘「『] | if\b | unless\b | 如果 | 若 | 假如 | 除非)""", re.VERBOSE | re.IGNORECASE
+)
+"""Before what is said by others, or on a condition."""
+_CONCESSION = re.compile(r"\b(?:although|though|while|whereas)\b", re.IGNORECASE)
+
+
+def only_admits(sentence: str) -> bool:
+    """Whether all that a sentence says is that there is no answer: every clause of it does, or is courtesy or advice.
+
+    >>> only_admits("I'm sorry, but the documents do not say when it closes.")
+    True
+    >>> only_admits("It opens at nine, but the documents do not say when it closes.")
+    False
+    """
+    sentence = sentence.lower()
+    admission_pattern, question = clause_pattern("admission"), clause_pattern("indirect_question")
+    hint = clause_pattern("admission_hint")
+    if not (hint.search(sentence) and admission_pattern.search(sentence)) or _SAID_OTHERWISE.match(sentence):
+        return False
+    admitted = False
+    for clause in _clauses(sentence):
+        admission = admission_pattern.search(clause)
+        if admission is not None and _introduces(clause[: admission.start()]):
+            admitted = True
+        elif not (_introduces(clause + ",") or is_referral(clause) or (admitted and question.search(clause))):
+            return False
+    return admitted
+
+
+def _clauses(sentence: str) -> list[str]:
+    """Clauses between conjunctions, Chinese ones between commas too; a concession ends at its comma."""
+    cuts = [(0, 0), *(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), len(sentence))]
+    clauses = []
+    for (left, start), (end, _) in pairwise(cuts):
+        clause = sentence[start:end]
+        clauses += clause.split(",", 1) if _CONCESSION.search(sentence[left:start]) else [clause]
+    return [clause for clause in clauses if clause.strip()]
+
+
+def _introduces(before: str) -> bool:
+    """Whether what is before an admission asserts nothing: up to its last comma, each part is a phrase or names what is
+    talked about, as "In the documents," does.
+    """
+    return all(_is_introduction(part) for part in re.split("[,，]", before)[:-1])
+
+
+def _is_introduction(part: str) -> bool:
+    return not part.strip() or bool(phrase_reason(part) or clause_pattern("introduction").match(part.strip()))
+
+
+_WORD = re.compile(r"\w")
+_BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1:?|\*\*[^*\n]{1,120}[:：]\*\*")
+_SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：](?P<listed>.*)", re.VERBOSE | re.IGNORECASE | re.DOTALL)
+_CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[章节回卷篇编](?:\s[^。！？.!?]{0,40})?")
+_QUOTED = re.compile(r"""“[^”]*” | "[^"]*" | 「[^」]*」 | 『[^』]*』 | ``.*?''""", re.VERBOSE | re.DOTALL)
+_QUESTION = re.compile(r"""[("'“‘「『（].*[?？]\W* | [^"“「『`]*[?？][\s)）*_~]*""", re.VERBOSE | re.DOTALL)
+_LAST_VERB = re.compile(r"(?:\b(?:is|are|was|were)(?: to)?(?: either)?|[是为有])\s*[:：]\Z", re.IGNORECASE)
+_SHORT_WORDS, _SHORT_CHINESE = 6, 12
+
+
+def no_claim(text: str, *, stands_above: bool = True) -> str:
+    """Why a sentence asserts nothing; empty where it may assert something, which is what doubt is decided for.
+
+    text          without citation marks
+    stands_above  whether nothing follows it in its line, but something below
+
+    Reasons: no_words, heading, sources, question, lead_in, greeting, thanks, courtesy, hedge, offer, and admission,
+    where all that is said is that there is no answer.
+
+    >>> [no_claim(text) for text in ("## Hours", "Hello!", "希望对你有帮助。", "It opens at nine.", "No.")]
+    ['heading', 'greeting', 'hedge', '', '']
+    """
+    plain = text.strip().lower()
+    if not _WORD.search(plain):
+        return "no_words"
+    if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (stands_above and _BOLD.fullmatch(plain)):
+        return "heading"
+    if _lists_sources(plain):
+        return "sources"
+    plain = plain.strip("*_ \t>")
+    if _is_question(plain) and not clause_pattern("knowing_question").search(plain):
+        return "question"
+    if plain.endswith((":", "：")) and _leads_in(plain, stands_above):
+        return "lead_in"
+    return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
+
+
+def _is_question(plain: str) -> bool:
+    """Whether a sentence ends with a question mark that is not that of a quotation within it."""
+    if plain.rstrip("”\"’')）」』*_~ .")[-1:] not in ("?", "？"):
+        return False
+    return bool(_QUESTION.fullmatch(plain) or _QUESTION.fullmatch(_QUOTED.sub("", plain)))
+
+
+def _lists_sources(plain: str) -> bool:
+    """Whether it is a list of sources behind such a word, rather than a sentence there."""
+    match = _SOURCES.fullmatch(plain)
+    if match is None:
+        return False
+    listed = match["listed"].rstrip()
+    return not (listed.endswith((".", "。", "!", "！")) and clause_pattern("finite").search(listed))
+
+
+def _leads_in(plain: str, stands_above: bool) -> bool:
+    """Whether a sentence that ends with a colon says only that something follows."""
+    if any(unicodedata.category(character) == "Nd" for character in plain):
+        return False
+    if clause_pattern("lead_in").search(plain):
+        return True
+    if clause_pattern("counting").search(plain) or clause_pattern("finite").search(_LAST_VERB.sub("", plain)):
+        return False
+    n_chinese = sum("\u4e00" <= character <= "\u9fff" for character in plain)
+    is_short = n_chinese <= _SHORT_CHINESE if n_chinese else len(plain.split()) <= _SHORT_WORDS
+    return clause_pattern("reference").search(plain) is not None or (stands_above and is_short)
+
+
+_UNSAID = frozenset({"code", "sources"})
+"""Units that assert nothing, but belong to an answer."""
+
+
+def is_abstention(units: Iterable[Unit]) -> bool:
+    """Whether a whole answer says that it cannot answer, or that the documents do not, in English or Chinese.
+
+    units   of the answer
+
+    Courtesy, questions back, offers and advice where to ask may stand beside it.  An answer that has any other sentence
+    beside it, such as a fact and the gap that it leaves, is no abstention; an empty one is none either.
+
+    >>> from steelyard.judges.answers.units import answer_units
+    >>> is_abstention(answer_units("I'm sorry, the documents do not say when it closes. Please contact the library."))
+    True
+    >>> is_abstention(answer_units("It opens at nine. The documents do not say when it closes."))
+    False
+    """
+    admits = False
+    for unit in units:
+        if unit.no_claim == "admission":
+            admits = True
+        elif unit.no_claim in _UNSAID or not (unit.no_claim or is_referral(unit.text)):
+            return False
+    return admits

@@ -1,0 +1,326 @@
+"""What labels of people say of a judge: from what score on to believe it, and how often it is right then."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from steelyard.base.choices import ItemTable
+from steelyard.base.differences import differences
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.shapes import Each, Shape, Table, check_shape
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import Source
+from steelyard.io.write import write_text
+from steelyard.judges.people.labels import IN_TWO
+from steelyard.judges.self_tests import SelfTest
+
+Rule = Literal["youden", "precision"]
+"""How a threshold is chosen: by the greatest sensitivity + specificity, or as the lowest with a wished precision."""
+
+FORMAT = "steelyard-calibration"
+VERSION = 1
+_AGAIN = "write it with `steelyard review calibrate`"
+_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with the ends of its interval; NaN where it is undefined."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+UNDEFINED = Estimate(math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How many items people and the judge called supported, or not.
+
+    hits            both;   misses   people alone
+    false_alarms    the judge alone;   rejections   neither
+    """
+
+    hits: int
+    misses: int
+    false_alarms: int
+    rejections: int
+
+    @property
+    def n(self) -> int:
+        """All items."""
+        return self.hits + self.misses + self.false_alarms + self.rejections
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAgreement:
+    """How well people agree with each other, on the items that two of them decided.
+
+    n            of these items
+    kappa        of the two
+    judge_kappa  of the judge with either of them, the mean, on the same items
+    difference   judge_kappa - kappa
+    """
+
+    n: int
+    kappa: Estimate
+    judge_kappa: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What labels of people say of a judge.
+
+    judge        `recipe["judge"]` of the verdicts, without its threshold where the labels give one
+    table        what the items ask
+    n            items that people and the judge decided;   n_questions   that these are of
+    date         when it was calibrated, in ISO 8601;   digest   of the labels, with the items that they are about
+    confusion    counts of these items, at the threshold
+    kappa, sensitivity, specificity, balanced_accuracy   of the judge at the threshold, by the weights of the sample,
+                 less what is foreseen that labels flatter the threshold that was chosen by them
+    threshold    from what score on a unit is supported, and where resampled questions put it; None for a judge without
+                 one, and where none can be chosen
+    rule         how it was chosen;   target   the wished precision, by the rule "precision"
+    human        None with one rater
+    left_out     labels that did not count, by cause: "no_verdict" of items that these verdicts have none of,
+                 "not_judged", "in_prompt" of items that the judge's prompt shows as examples
+    notes        codes of what a reader should know, such as "few_labels" and "equal_labels"
+    self_tests   how the judge did in tests without people
+    labels       that all of these kappas tell apart
+    """
+
+    judge: Mapping[str, Any]
+    table: ItemTable
+    n: int
+    n_questions: int
+    date: str
+    digest: str
+    confusion: Confusion
+    kappa: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    balanced_accuracy: Estimate
+    threshold: Estimate | None = None
+    rule: Rule | None = None
+    target: float | None = None
+    human: HumanAgreement | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    self_tests: tuple[SelfTest, ...] = ()
+    labels: tuple[str, ...] = field(default=IN_TWO, init=False)
+
+    @property
+    def name(self) -> str:
+        """Of the judge."""
+        return str(self.judge["name"])
+
+    @property
+    def failed_self_tests(self) -> tuple[str, ...]:
+        """The names of those that the judge failed."""
+        return tuple(test.name for test in self.self_tests if test.result == "failed")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the recipe of verdicts keeps of it."""
+        numbers = {name: getattr(self, name) for name in ("kappa", "sensitivity", "specificity")}
+        return {
+            "table": self.table, "n": self.n, "date": self.date, "digest": self.digest, "rule": self.rule,
+            "threshold": None if self.threshold is None else _json(asdict(self.threshold)),
+            **{name: _finite(estimate.value) for name, estimate in numbers.items()},
+            "failed_self_tests": list(self.failed_self_tests),
+        }  # fmt: skip
+
+    def check_judge(self, judge: Mapping[str, Any], where: str = "") -> None:
+        """Hold the judge of some verdicts against the one that was calibrated; its threshold may be another.
+
+        judge    `recipe["judge"]` of the verdicts;   where   for the message
+        Raises   InputError naming the first difference.
+        """
+        own = {key: value for key, value in judge.items() if self.threshold is None or key != "threshold"}
+        difference = next(differences(self.judge, own), None)
+        if difference is not None:
+            key, a, b = difference
+            raise InputError(
+                f"{where or 'the calibration'}: is of another judge: {key} is {a} there, and {b} here; calibrate this "
+                "judge, or take the one that was calibrated"
+            )
+
+    def check_threshold(self, judge: Mapping[str, Any], what: str) -> None:
+        """Raise   InputError where a judge judged with another threshold than the calibrated one.
+
+        judge   `recipe["judge"]` of the verdicts;   what   was judged, for the message
+        """
+        used = judge.get("threshold")
+        if self.threshold is not None and used is not None and used != self.threshold.value:
+            raise InputError(
+                f"{what}: {self.name} judged with the threshold {used:g}, and its calibration is of "
+                f"{self.threshold.value:g}; judge with --calibration FILE (calibration=...)"
+            )
+
+    def with_self_tests(self, self_tests: tuple[SelfTest, ...]) -> Calibration:
+        """The same, with these self-tests in place of its own."""
+        return replace(self, self_tests=self_tests)
+
+    @property
+    def text(self) -> str:
+        """The JSON of its file."""
+        content = {"format": FORMAT, "version": VERSION, **_json(asdict(self))}
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all.
+
+        Raises   OutputError where nothing can be written.
+        """
+        write_text(path, self.text)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Calibration:
+        """The calibration in a file.
+
+        Raises   InputError for a file that is none, was damaged, or is of a later Steelyard.
+        """
+        data = parse_json(Source(path).read(), str(path))
+        if not is_calibration(data):
+            raise InputError(f"{path}: is no calibration of a judge; {_AGAIN}")
+        version = data.get("version")
+        if version != VERSION:
+            newer = isinstance(version, int) and version > VERSION
+            advice = (
+                "newer than this Steelyard; upgrade it, or calibrate again" if newer else f"not {VERSION}; {_AGAIN}"
+            )
+            raise InputError(f"{path}: holds a calibration of version {quoted(version)}, {advice}")
+        try:
+            check_shape(data, _SHAPE)
+            return _calibration(data)
+        except ValueError as error:
+            raise InputError(f"{path}: {error}; {_AGAIN}") from None
+
+
+def is_calibration(data: object) -> bool:
+    """Whether a value of JSON says that it is a calibration.
+
+    >>> is_calibration({"format": "steelyard-calibration"}), is_calibration({"format": 1})
+    (True, False)
+    """
+    return isinstance(data, dict) and data.get("format") == FORMAT
+
+
+def labels_digest(labels: Mapping[str, str]) -> str:
+    """A fingerprint of what people decided, item by item, of 16 hexadecimal digits, whatever their order.
+
+    >>> labels_digest({"a": "supported", "b": "not_found"}) == labels_digest({"b": "not_found", "a": "supported"})
+    True
+    """
+    text = json.dumps(sorted(labels.items()), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def _json(value: Any) -> Any:
+    """The same as JSON can hold it: null for what is undefined."""
+    if isinstance(value, Mapping):
+        return {key: _json(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(part) for part in value]
+    return _finite(value) if isinstance(value, float) else value
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+_RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
+_RANGES = {"kappa": (-1, 1), "judge_kappa": (-1, 1), "difference": (-2, 2)}
+"""What can be; anything else is from 0 to 1."""
+_NUMBER: Shape = (int, float, type(None))
+_ESTIMATE = Table(dict.fromkeys(("value", "low", "high"), _NUMBER))
+_SELF_TEST = Table(
+    {
+        "name": str,
+        **dict.fromkeys(("n", "n_failed", "n_not_judged"), int),
+        **dict.fromkeys(("low", "high", "limit"), (int, float)),
+    }
+)
+_HUMAN = Table({"n": int, **dict.fromkeys(("kappa", "judge_kappa", "difference"), _ESTIMATE)})
+_SHAPE = Table(
+    {
+        "judge": Table({"name": str}),
+        **dict.fromkeys(("table", "date", "digest"), str),
+        **dict.fromkeys(("n", "n_questions"), int),
+        "confusion": Table(dict.fromkeys(("hits", "misses", "false_alarms", "rejections"), int)),
+        **dict.fromkeys(_RATES, _ESTIMATE),
+        "threshold": (dict, type(None)),
+        "rule": (str, type(None)),
+        "target": _NUMBER,
+        "human": (dict, type(None)),
+        "left_out": Each(dict, int),
+        "notes": Each(list, str),
+        "self_tests": Each(list, _SELF_TEST),
+    }
+)
+
+
+def _calibration(data: Mapping[str, Any]) -> Calibration:
+    """What a JSON of the right shape holds.
+
+    Raises   ValueError for what cannot be.
+    """
+    for key, shape in (("threshold", _ESTIMATE), ("human", _HUMAN)):
+        if data[key] is not None:
+            check_shape(data[key], shape, key)
+    for key, names in (("table", get_args(ItemTable)), ("rule", (None, *get_args(Rule)))):
+        if data[key] not in names:
+            raise ValueError(f"`{key}` is {quoted(data[key])}, expected {' or '.join(filter(None, names))}")
+    confusion, threshold, human = Confusion(**_named(Confusion, data["confusion"])), data["threshold"], data["human"]
+    if min(asdict(confusion).values()) < 0 or confusion.n != data["n"]:
+        raise ValueError(f"`confusion` holds {confusion.n} items, and `n` is {data['n']}")
+    return Calibration(
+        judge=data["judge"], table=cast("ItemTable", data["table"]), n=data["n"], n_questions=data["n_questions"],
+        date=data["date"], digest=data["digest"], confusion=confusion,
+        **{name: _estimate(data[name], name) for name in _RATES},
+        threshold=None if threshold is None else _estimate(threshold, "threshold", defined=True), rule=data["rule"],
+        target=data["target"],
+        human=None if human is None else HumanAgreement(
+            human["n"], *(_estimate(human[name], name) for name in ("kappa", "judge_kappa", "difference"))
+        ),
+        left_out=data["left_out"], notes=tuple(data["notes"]),
+        self_tests=tuple(map(_self_test, data["self_tests"])),
+    )  # fmt: skip
+
+
+def _estimate(data: Mapping[str, float | None], name: str, *, defined: bool = False) -> Estimate:
+    """An estimate in its range.
+
+    Raises   ValueError for a number out of it, and for none where there must be one.
+    """
+    least, most = _RANGES.get(name, (0, 1))
+    for part in ("value", "low", "high"):
+        number = data[part]
+        if (number is None and defined and part == "value") or (number is not None and not least <= number <= most):
+            raise ValueError(f"`{name}.{part}` is {quoted(number)}, expected a number from {least} to {most}")
+    return Estimate(*(_number(data[part]) for part in ("value", "low", "high")))
+
+
+def _self_test(data: Mapping[str, Any]) -> SelfTest:
+    test = SelfTest(**_named(SelfTest, data))
+    if not (0 <= test.n_failed <= test.n and 0 <= test.low <= test.high <= 1):
+        raise ValueError(f"the self-test {quoted(test.name)} went wrong {test.n_failed} times of {test.n}")
+    return test
+
+
+def _named(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an object of JSON what a record has fields for."""
+    return {name: data[name] for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

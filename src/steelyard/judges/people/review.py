@@ -1,0 +1,208 @@
+"""What people were asked about the answers of systems, what they decided, and the JSON file that keeps it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, get_args
+
+from steelyard.base.choices import ItemTable
+from steelyard.base.errors import InputError, quoted
+from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.data.folders.run_lock import run_lock
+from steelyard.data.pieces import is_whole_text
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import source_of
+from steelyard.io.write import write_bytes
+from steelyard.judges.people.labels import Choice, Decision, Labels
+from steelyard.judges.people.samples import Drawn, Sample, Stratum
+
+FORMAT, VERSION = "steelyard-labels", 1
+_STRATUM = Table({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
+_SAMPLE = Table(
+    {"table": str, "system": str, "verdicts_digest": str, "seed": int, "strata": Each(list, _STRATUM), "judge": str,
+     "unit": str}
+)  # fmt: skip
+_DECISION = Table({"item_id": str, "rater": str, "label": str}, {"note": str, "date": str})
+_SHAPE = Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)})
+
+
+def locked(path: str | Path) -> AbstractContextManager[object]:
+    """While this is open, no other process writes into the folder of a file.
+
+    Raises   OutputError where one does.
+    """
+    return run_lock(Path(path).parent)
+
+
+def encode_review(path: str | Path, samples: Iterable[Sample], decisions: Iterable[Decision]) -> None:
+    """Write samples and decisions, whole or not at all.
+
+    Raises   OutputError.
+    """
+    content = {
+        "format": FORMAT, "version": VERSION,
+        "samples": [
+            {"table": own.table, "system": own.system, "verdicts_digest": own.verdicts_digest, "seed": own.seed,
+             "judge": own.judge, "unit": own.unit,
+             "strata": [{"name": s.name, "members": s.members, "drawn": s.drawn} for s in own.strata]}
+            for own in samples
+        ],
+        "decisions": [
+            {"item_id": d.item_id, "rater": d.rater, "label": d.label, "note": d.note, "date": d.date}
+            for d in decisions
+        ],
+    }  # fmt: skip
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    write_bytes(path, f"{text}\n".encode(errors="backslashreplace"))
+
+
+def decode_review(path: str | Path) -> tuple[list[Sample], list[Decision]]:
+    """Samples and decisions that a file holds.
+
+    Raises   InputError naming the file.
+    """
+    content = parse_json(source_of(path).read(), str(path))
+    expected = "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`"
+    check_format(content, FORMAT, VERSION, str(path), expected)
+    try:
+        check_shape(content, _SHAPE)
+        samples = [_sample(values) for values in content["samples"]]
+        return samples, [decision_of(values) for values in content["decisions"]]
+    except (ValueError, InputError) as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def check_format(content: object, name: str, version: int, where: str, expected: str) -> None:
+    """Hold a file of ours against its name and version.
+
+    Raises   InputError for another one, and for a later version than this one.
+    """
+    if not isinstance(content, dict) or content.get("format") != name:
+        raise InputError(f"{where}: is no file of format {name!r}; expected {expected}")
+    own = content.get("version")
+    if isinstance(own, bool) or not isinstance(own, int) or own != version:
+        newer = isinstance(own, int) and own > version
+        advice = "newer than this Steelyard; upgrade it" if newer else f"not {version}"
+        raise InputError(f"{where}: is of version {quoted(own)}, {advice}")
+
+
+def decision_of(values: dict[str, Any]) -> Decision:
+    """What a file says that a person decided; its shape is checked.
+
+    Raises   ValueError for a label that there is not, and for nobody's decision.
+    """
+    item_id, rater, label = values["item_id"], values["rater"], values["label"]
+    if label not in get_args(Choice):
+        raise ValueError(f"item {quoted(item_id)}: the label {quoted(label)} is none of {', '.join(get_args(Choice))}")
+    if not rater.strip():
+        raise ValueError(f"item {quoted(item_id)}: says not who decided; give each rater a name")
+    decision = Decision(item_id, rater, label, values.get("note", ""), values.get("date", ""))
+    if not is_whole_text("".join([item_id, rater, decision.note, decision.date])):
+        raise ValueError(f"item {quoted(item_id)}: holds half a character, which no file can hold")
+    return decision
+
+
+def _sample(values: dict[str, Any]) -> Sample:
+    for key, literal in (("table", ItemTable), ("unit", Drawn)):
+        if values[key] not in get_args(literal):
+            raise ValueError(f"the sample's {key} {quoted(values[key])} is none of {', '.join(get_args(literal))}")
+    strata = tuple(Stratum(s["name"], tuple(s["members"]), tuple(s["drawn"])) for s in values["strata"])
+    return Sample(
+        values["table"], values["system"], values["verdicts_digest"], values["seed"], strata, values["judge"],
+        values["unit"],
+    )  # fmt: skip
+
+
+__all__ = ["FILE", "Drawn", "Review", "Sample", "Stratum"]
+
+FILE = "review.json"
+"""Of the folder of verdicts of a run, where its review is kept."""
+
+
+class Review:
+    """Samples of items that people were asked about, and their labels.
+
+    `sy.sample_review` draws the samples, `sy.import_review` takes the labels in; both are kept beside the verdicts.
+    A label is of an item, so it counts for every system and judge that the item comes again with.
+
+    samples   one of each table of each system
+    labels    the decisions of people
+    Raises    InputError for two samples of one table of one system.
+
+    >>> review = Review([Sample("grounded", "hybrid", "0", 1, (Stratum("all", ("a", "b"), ("b",)),))])
+    >>> review
+    Review(1 sample, 1 of 2 items drawn, 0 decisions)
+    >>> review.sample("grounded", "hybrid").drawn, review.sample("joint", "hybrid")
+    (('b',), None)
+    """
+
+    def __init__(self, samples: Iterable[Sample] = (), labels: Labels | Iterable[Decision] = ()) -> None:
+        self.samples: Sequence[Sample] = tuple(samples)
+        self.labels = labels if isinstance(labels, Labels) else Labels(labels)
+        for place, sample in enumerate(self.samples):
+            if any((sample.table, sample.system) == (other.table, other.system) for other in self.samples[:place]):
+                raise InputError(f"review: has two samples of {sample.table} of {sample.system}; remove one")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Review:
+        """Read what `write` wrote.
+
+        Raises   InputError where the file is none, of a later version, or was edited so that it does not hold together.
+        """
+        samples, decisions = decode_review(path)
+        try:
+            return cls(samples, decisions)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def write(self, path: str | Path) -> None:
+        """Write it to a JSON file, whole or not at all, while nobody else writes into its folder.
+
+        Raises   OutputError.
+        """
+        with locked(path):
+            encode_review(path, self.samples, self.labels.decisions)
+
+    @classmethod
+    def update(cls, path: str | Path, change: Callable[[Review], Review]) -> Review:
+        """Read the file, or begin with nothing where there is none, change it, and write it: no other can between.
+
+        Returns   what was written
+        Raises    InputError, OutputError, and whatever `change` raises: then the file stays as it was.
+        """
+        with locked(path):
+            review = change(cls.read(path) if Path(path).exists() else cls())
+            encode_review(path, review.samples, review.labels.decisions)
+            return review
+
+    def sample(self, table: ItemTable, system: str) -> Sample | None:
+        """What was drawn of a table of a system; None where nothing was."""
+        return next((own for own in self.samples if (own.table, own.system) == (table, system)), None)
+
+    def with_sample(self, sample: Sample) -> Review:
+        """The same with this sample, in the place of an earlier one of its table and system."""
+        others = [own for own in self.samples if (own.table, own.system) != (sample.table, sample.system)]
+        return Review([*others, sample], self.labels)
+
+    def with_decisions(self, decisions: Iterable[Decision]) -> Review:
+        """The same with further decisions; of one person about one item, the last one counts."""
+        return Review(self.samples, [*self.labels.decisions, *decisions])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Review):
+            return NotImplemented
+        return (self.samples, self.labels.decisions) == (other.samples, other.labels.decisions)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        drawn, members = (sum(ns) for ns in ([len(s.drawn) for s in self.samples], [s.n_members for s in self.samples]))
+        parts = [_counted(len(self.samples), "sample"), f"{drawn} of {_counted(members, 'item')} drawn"]
+        return f"Review({', '.join([*parts, _counted(len(self.labels), 'decision')])})"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
