@@ -263,7 +263,7 @@ def search_candidates(config: BenchConfig, *, overwrite: bool = False, progress:
     if search is None:
         return
     if search.questions is None:
-        raise InputError(f'{search.where}: names no questions to ask; name them: questions = "questions.jsonl"')
+        raise InputError(f'{search.origin.name}: names no questions to ask; name them: questions = "questions.jsonl"')
     questions = Questions.read(search.questions)
     system = read_system(search.with_unit_of(questions))
     run(system, questions, search.folder, overwrite=overwrite, anew=False, progress=progress)

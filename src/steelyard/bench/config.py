@@ -23,8 +23,18 @@ from steelyard.base.settings import Origin, SettingError, read_text, read_toml, 
 from steelyard.bench.arrivals import MOST_REQUESTS, ArrivalLog
 from steelyard.io.json_files import parse_json
 from steelyard.measures import parse
-from steelyard.rag.config import as_stage, existing_path, path_in, stage_beside
-from steelyard.rag.config_table import Count, Text, parse_measures, parse_stage
+from steelyard.rag.config import (
+    Count,
+    File,
+    Text,
+    as_stage,
+    existing_path,
+    parse_measures,
+    parse_path,
+    parse_stage,
+    path_in,
+    stage_beside,
+)
 from steelyard.services.prices import currency_code
 from steelyard.services.secrecy import without_secrets
 
@@ -99,12 +109,6 @@ def _check_slo(table: dict[str, float]) -> dict[str, float]:
     return table
 
 
-def _path(value: object) -> Path:
-    if not isinstance(value, str | Path) or not str(value):
-        raise ValueError
-    return Path(value)
-
-
 def _check_mean(names: list[str]) -> list[str]:
     """Raise   SettingError for percentiles alone: the choice and the return go by a mean."""
     if not any(parse(name).aggregation.arithmetic for name in names):
@@ -113,7 +117,6 @@ def _check_mean(names: list[str]) -> list[str]:
     return names
 
 
-File = Annotated[Path, BeforeValidator(_path), Words("a path")]
 Positive = Annotated[float, above(0)]
 NotNegative = Annotated[float, at_least(0)]
 Seconds = Annotated[float, BeforeValidator(seconds), Words('seconds above 0, or a text such as "500ms" or "30s"')]
@@ -131,7 +134,7 @@ Depths = Annotated[
     Words("a list of whole numbers from 1"),
 ]  # fmt: skip
 ArrivalsOrLog = Annotated[
-    Arrivals | Path, BeforeValidator(lambda value: value if value in get_args(Arrivals) else _path(value)),
+    Arrivals | Path, BeforeValidator(lambda value: value if value in get_args(Arrivals) else parse_path(value)),
     Words('"poisson", "constant" or a log of times of arrival'),
 ]  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response, encode_response
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.measures import make
-from steelyard.rag.config import Config
-from steelyard.rag.config_values import Stage
+from steelyard.rag.config import Config, Stage
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.protocols import Embedder
 from steelyard.rag.registry import make_located
@@ -35,7 +33,9 @@ class Assistant:
     def __init__(self, config: Config, *, progress: Progress | None = None) -> None:
         questions = None if config.questions is None else Questions.read(config.questions)
         config = config if questions is None else config.with_unit_of(questions)
-        self.pipeline = Pipeline.read(config if config.generate else replace(config, generate=Stage("extractive")))
+        self.pipeline = Pipeline.read(
+            config if config.generate else config.model_copy(update={"generate": Stage("extractive")})
+        )
         self.pipeline.prepare(progress)
         self._weigh, self._unit = config.weigh, config.unit
         self._embedder = self.pipeline.embedder or self._fitted(config, progress)

@@ -1,4 +1,4 @@
-"""Configuration of a run: a TOML file, or a dict of the same shape.
+"""Configuration of a run: a TOML file, or a dict of the same shape; `Pipeline(...)` obeys the same rules.
 
     name = "hybrid"                      the file's stem by default
     documents = "documents"              folder or file; relative paths count from the configuration's folder
@@ -33,66 +33,292 @@ documents and the stages; its `documents` are those that it searches, by which g
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic_core import to_jsonable_python
+
+from steelyard.align.document_lists import DocumentResolver
+from steelyard.align.resolver import Resolver
+from steelyard.base import defaults
 from steelyard.base.choices import Unit
-from steelyard.base.errors import InputError, quoted
+from steelyard.base.errors import InputError, MeasureError, quoted
+from steelyard.base.limits import Limits, Words, at_least
+from steelyard.base.nearest import nearest
 from steelyard.base.own_paths import own_file
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
+from steelyard.data.loading.decoding import DETECT, Encodings
 from steelyard.data.questions import Questions
-from steelyard.experiment.door.units import unit_of
-from steelyard.rag.config_changes import change_values
-from steelyard.rag.config_table import STAGES, ConfigTable, TargetTable
-from steelyard.rag.config_values import Stage, TargetSettings, Weigh
+from steelyard.experiment.door.units import resolver_of, unit_of
+from steelyard.measures import parse
 from steelyard.services.cache import CACHE_NAME
 from steelyard.services.secrecy import without_secrets
+from steelyard.text.folding import DEFAULT_STEPS, in_order
+from steelyard.text.spans import SpanRule
 
+STAGES = ("chunk", "embed", "index", "fuse", "rerank", "generate")
+PIPELINE_ONLY = ("documents", "encoding", "depth", *STAGES)
+VARYING = ("k", "depth", *STAGES)
+"""What a sweep can vary."""
+COUNTS = {"rerank": "top_n", "generate": "passages"}
+"""Settings in the table of a stage that are the pipeline's own."""
+_TABLES = (*STAGES, "target", "weigh")
 _FILE_SETTINGS = ("model", "prompt", "truth", "documents", "queries")
+_TARGET = 'a table with either callable = "module:object" or url = "..."'
+
+# Types of settings ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Config:
-    """A run: read it with `Config.read(path)` or `Config.of(mapping)`.
+class Stage:
+    """A stage to make: a registered name or module:object, and its settings."""
 
-    concurrency   questions under way at once, None for what the stages say
-    top_n     candidates that are reranked;   passages  how many the generator sees
-    folder    where the run goes;   cache   file, or None
-    sweep     dotted key -> values, for `with_changes`
-    values    what was written, and the folder that its paths count from
-    where     the configuration file, for messages, and its text; empty where there is none
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, **more: int) -> dict[str, Any]:
+        """The same as a table of a configuration."""
+        return {"kind": self.kind, **self.settings, **more}
+
+
+def parse_path(value: object) -> Path:
+    """A path as it is written; raises ValueError for anything else."""
+    if not isinstance(value, str | Path) or not str(value):
+        raise ValueError
+    return Path(value)
+
+
+def parse_stage(role: str, value: Any) -> Any:
+    """A stage as it is written (name, or table with `kind`), as a Stage; None for "none"; an object as it is.
+
+    Raises   ValueError for what cannot be a stage; SettingError for a table without `kind`.
+    """
+    if value is None or value == "none":
+        return None
+    if isinstance(value, str) and value:
+        return Stage(value)
+    if isinstance(value, Mapping):
+        kind = value.get("kind")
+        if not (isinstance(kind, str) and kind):
+            keys = ", ".join(map(str, value)) or "no key"
+            raise SettingError(f"{role} is a table without `kind`, the name of the stage; it has {keys}")
+        settings = {str(key): setting for key, setting in value.items() if key != "kind"}
+        if (count := COUNTS.get(role)) in settings:
+            try:
+                settings[count] = validate(Count, settings[count], role, count)
+            except SettingError as error:
+                raise SettingError(str(error), count) from None
+        return None if kind == "none" else Stage(kind, settings)
+    if isinstance(value, str | bytes | int | float | list | tuple):
+        raise ValueError
+    return value
+
+
+def _parse_indexes(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        stages = [parse_stage("index", value)]
+    else:
+        stages = []
+        for i, item in enumerate(value):
+            try:
+                stages.append(parse_stage("index", item))
+            except SettingError as error:
+                raise error.inside(i) from None
+    if not stages or None in stages:
+        raise ValueError
+    return stages
+
+
+def parse_measures(names: list[str] | str) -> list[str]:
+    """Names of measures, as a list.
+
+    Raises   SettingError for one that no measure has.
+    """
+    listed = [names] if isinstance(names, str) else names
+    for i, name in enumerate(listed):
+        try:
+            parse(name)
+        except MeasureError as error:
+            raise SettingError(str(error), *([] if isinstance(names, str) else [i])) from None
+    return listed
+
+
+def _check_encoding(encoding: str | dict[str, str]) -> str | dict[str, str]:
+    Encodings.of(encoding)
+    return encoding
+
+
+def _check_folder_name(name: str) -> str:
+    if "/" in name or "\\" in name or name in (".", ".."):
+        raise ValueError
+    return name
+
+
+def _parse_sweep(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What varies, by dotted key, be it written `"chunk.size" = [...]` or `chunk.size = [...]`."""
+    flat: dict[str, Any] = {}
+    for key, values in table.items():
+        head = key.partition(".")[0]
+        if head not in VARYING:
+            what = f"{head!r} cannot vary" if head in Config.model_fields else f"there is no setting {head!r}"
+            raise SettingError(f"sweep: {what}; {nearest(head, VARYING)}", key)
+        inner = values if isinstance(values, Mapping) else {}
+        flat |= {f"{key}.{name}": choices for name, choices in inner.items()} if inner else {key: values}
+    return flat
+
+
+Count = Annotated[int, at_least(1)]
+Text = Annotated[str, Field(min_length=1), Words("a text that is not empty")]
+File = Annotated[Path, BeforeValidator(parse_path), Words("a path")]
+_STAGE = Words("a name or a table with `kind`")
+Indexes = Annotated[
+    list[Any], BeforeValidator(_parse_indexes), Words("a name or a table with `kind`, or a list of several of them")
+]
+Encoding = Annotated[
+    Text | Annotated[dict[str, Text], Field(min_length=1)], AfterValidator(_check_encoding),
+    Words("the name of an encoding, or a table of names by pattern"),
+]  # fmt: skip
+Measures = Annotated[
+    Annotated[list[str], Field(min_length=1)] | Text, AfterValidator(parse_measures), Words("a list of names")
+]
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+class TargetSettings(BaseModel):
+    """A system of the user's own, and the documents that it searches; every other key is an option of its kind.
+
+    concurrency   questions that it takes at once
     """
 
-    name: str
-    documents: Path | None
-    questions: Path | None
-    k: int
-    depth: int
-    unit: Unit | None
-    concurrency: int | None
-    encoding: str | Mapping[str, str]
-    chunk: Stage
-    embed: Stage
-    index: tuple[Stage, ...]
-    fuse: Stage | None
-    rerank: Stage | None
-    generate: Stage | None
-    top_n: int
-    passages: int
-    target: TargetSettings | None
-    weigh: Weigh
-    sweep: Mapping[str, Any]
-    folder: Path
-    cache: Path | None
-    values: Mapping[str, Any] = field(repr=False)
-    base: Path = field(repr=False)
-    where: str = field(default="", repr=False)
-    text: str = field(default="", repr=False)
+    model_config = ConfigDict(extra="allow", frozen=True)
+    callable: Text | None = None
+    url: Text | None = None
+    concurrency: Count | None = None
+    documents: File | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of its kind."""
+        return self.model_extra or {}
+
+    @model_validator(mode="after")
+    def _callable_or_url(self) -> Self:
+        if (self.callable is None) == (self.url is None):
+            raise SettingError(f"target must be {_TARGET}")
+        return self
+
+
+class Weigh(BaseModel):
+    """How the run is weighed; None leaves it to the weighing.
+
+    fold      steps by which texts are compared;   cluster   which questions count as one
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    measures: Measures | None = None
+    rule: Annotated[str, AfterValidator(lambda rule: str(SpanRule.parse(rule)))] | None = None
+    min_gain: Annotated[float, Limits()] | None = None
+    fold: Annotated[list[str], AfterValidator(lambda steps: list(in_order(steps)))] | None = None
+    cluster: Text | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `evaluate`, the measures left aside."""
+        steps = None if self.fold is None else tuple(self.fold)
+        rule = self.rule or defaults.RULE
+        return {"rule": rule, "min_gain": self.min_gain, "steps": steps, "cluster": self.cluster}
+
+    def resolver(self, questions: Questions, unit: Unit | None) -> Resolver | DocumentResolver:
+        """Resolves the gold of questions by this rule and these steps, once for each corpus.
+
+        Raises   InputError for a rule that does not exist, and for gold that does not fit the unit.
+        """
+        steps = DEFAULT_STEPS if self.fold is None else tuple(self.fold)
+        return resolver_of(questions, rule=self.rule or defaults.RULE, steps=steps, unit=unit)
+
+
+class PipelineSettings(BaseModel):
+    """What a configuration file and the arguments of `Pipeline` have in common; a stage is a Stage, or an object."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    k: Count = 10
+    depth: Count = 100
+    unit: Annotated[Unit, Words('"chunk" or "document"')] | None = None
+    concurrency: Count | None = None
+    encoding: Encoding = DETECT
+    chunk: Annotated[Any, BeforeValidator(partial(parse_stage, "chunk")), _STAGE] = Stage("recursive")
+    embed: Annotated[Any, BeforeValidator(partial(parse_stage, "embed")), _STAGE] = Stage("lsa")
+    index: Indexes = [Stage("bm25")]
+    fuse: Annotated[Any, BeforeValidator(partial(parse_stage, "fuse")), _STAGE] = None
+    rerank: Annotated[Any, BeforeValidator(partial(parse_stage, "rerank")), _STAGE] = None
+    generate: Annotated[Any, BeforeValidator(partial(parse_stage, "generate")), _STAGE] = None
+
+    @model_validator(mode="after")
+    def _stages_fit(self) -> Self:
+        if self.k > self.depth:
+            raise SettingError(f"k is {self.k}, but each index gives depth = {self.depth} candidates; raise depth", "k")
+        if self.embed is None:
+            raise SettingError("embed cannot be none; leave embed out for the default", "embed")
+        stages = vars(self)  # Not yet frozen.
+        stages["chunk"] = self.chunk or Stage("whole")
+        if self.fuse is None and len(self.index) > 1:
+            if "fuse" in self.model_fields_set:
+                raise SettingError(f"{len(self.index)} indexes need a fuse stage; leave fuse out for rrf", "fuse")
+            stages["fuse"] = Stage("rrf")
+        return self
+
+    def count(self, role: str, default: int) -> int:
+        """The pipeline's own setting in the table of a stage, such as top_n of rerank."""
+        stage = getattr(self, role)
+        return int(stage.settings.get(COUNTS[role], default)) if isinstance(stage, Stage) else default
+
+    def stage(self, role: str) -> Any:
+        """A stage without the setting that is the pipeline's."""
+        stage = getattr(self, role)
+        if not isinstance(stage, Stage):
+            return stage
+        return Stage(stage.kind, {key: value for key, value in stage.settings.items() if key != COUNTS.get(role)})
+
+
+class Config(PipelineSettings):
+    """A run: read it with `Config.read(path)` or `Config.of(mapping)`.  Its paths are absolute.
+
+    concurrency   questions under way at once, None for what the stages say
+    folder    where the run goes;   cache   file, or False
+    sweep     dotted key -> values, for `with_changes`
+    """
+
+    name: Annotated[Text, AfterValidator(_check_folder_name), Words("a name that a folder can have")] = "run"
+    documents: File | None = None
+    questions: File | None = None
+    target: Annotated[TargetSettings, Words(_TARGET)] | None = None
+    weigh: Weigh = Weigh()
+    sweep: Annotated[dict[str, Any], AfterValidator(_parse_sweep), Words("a table of lists")] = {}
+    folder: File = Path("runs")
+    cache: Annotated[bool | File, Words("a path, true or false")] = True
+    _values: Mapping[str, Any] = PrivateAttr({})
+    _base: Path = PrivateAttr(Path())
+    _origin: Origin = PrivateAttr(Origin())
+
+    @model_validator(mode="after")
+    def _target_or_documents(self) -> Self:
+        if self.target is None and self.documents is None:
+            raise SettingError(
+                "has no `documents`, the folder or file to search; or name a system of your own in a table [target]"
+            )
+        for key in PIPELINE_ONLY:
+            if self.target is not None and key in self.model_fields_set:
+                where = "; documents that it searches are named in [target] (--corpus)" if key == "documents" else ""
+                raise SettingError(f"{key} belongs to a pipeline, but a [target] does it all: remove one{where}", key)
+        return self
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
@@ -106,7 +332,7 @@ class Config:
             )
         values, origin = read_toml(path)
         with origin.locating():
-            return _config(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
+            return cls._of(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, base: str | Path = ".") -> Config:
@@ -115,7 +341,38 @@ class Config:
         >>> Config.of({"documents": "docs", "index": ["bm25", "dense"]}).fuse
         Stage(kind='rrf', settings={})
         """
-        return _config(values, base=Path(base).resolve(), stem=None, origin=Origin())
+        return cls._of(values, base=Path(base).resolve(), stem=None, origin=Origin())
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any], *, base: Path, stem: str | None, origin: Origin) -> Config:
+        """Check values and resolve their paths;   stem   the name where the values have none
+
+        Raises   SettingError.
+        """
+        config: Config = validate(cls, values)
+        is_named, target, cache = config.model_fields_set.__contains__, config.target, config.cache
+        name = config.name if is_named("name") else stem or config._default_name()
+        stages = {role: stage_beside(getattr(config, role), base, role) for role in STAGES if role != "index"}
+        if target is not None:
+            documents = existing_path("documents", target.documents, base, "target")
+            target = target.model_copy(update={"documents": documents})
+        if cache:
+            cache = own_file(base / "runs", CACHE_NAME) if cache is True else path_in(base, cache)
+        paths = {key: existing_path(key, getattr(config, key), base) for key in ("documents", "questions")}
+        config = config.model_copy(update=stages | paths | {
+            "name": name, "target": target, "cache": cache,
+            "index": [stage_beside(stage, base, "index") for stage in config.index],
+            "folder": path_in(base, config.folder if is_named("folder") else f"runs/{name}"),
+        })  # fmt: skip
+        config._values, config._base, config._origin = values, base, origin
+        return config
+
+    def _default_name(self) -> str:
+        """The name of a configuration that has none: of its target's function or address, or of its stages."""
+        if self.target is None:
+            return default_name([stage.kind for stage in self.index], self.rerank.kind if self.rerank else None)
+        address = (self.target.callable or self.target.url or "").rstrip("/")
+        return re.sub(r"[^\w.-]+", "-", re.split(r"[:/]", address)[-1]) or "target"
 
     @classmethod
     def of_options(
@@ -156,96 +413,103 @@ class Config:
 
     def with_unit_of(self, questions: Questions) -> Config:
         """The same with the unit that it names, else that of the gold of these questions."""
-        unit = unit_of(questions, self.unit)
-        return replace(self, unit=unit, values={**self.values, "unit": unit})
+        config = self.model_copy(update={"unit": unit_of(questions, self.unit)})
+        config._values = {**self._values, "unit": config.unit}
+        return config
 
     def with_k(self, k: int) -> Config:
         """The same with k chunks for a question, and with as many candidates as these need."""
         return self.with_changes({"k": k, "depth": max(self.depth, k)})
 
-    def with_changes(self, changes: Mapping[str, Any]) -> Config:
-        """The same with some keys changed, for a grid; a dot leads into a stage.
+    def with_changes(self, changes: Mapping[str, Any], *, origin: Origin | None = None) -> Config:
+        """The same with some keys changed, for a grid; a dot leads into a table.
 
+        origin   where the changes are from, for messages; by default where the configuration is
         Where a whole stage is replaced, its old settings go with it.  A name and a folder that have no key follow.
-        Raises   InputError for a dotted key that names no single stage.
+        Raises   InputError for a dotted key that names no single table.
 
         >>> before = Config.of({"documents": "docs"})
         >>> before.with_changes({"chunk.size": 500, "index": "dense", "k": 5}).chunk
         Stage(kind='recursive', settings={'size': 500})
         """
-        stages = {role: self.index[0] if role == "index" else getattr(self, role) for role in STAGES}
-        with Origin(self.where).locating():
-            values, name = change_values(self.values, changes, stages=stages), self.name if self.where else None
-            return _config(values, base=self.base, stem=name, origin=Origin(self.where, self.text))
+        origin = self._origin if origin is None else origin
+        with Origin(origin.name).locating():
+            values = copy.deepcopy(dict(self._values))
+            for key, value in changes.items():
+                head, _, setting = key.partition(".")
+                if "." in setting:
+                    raise SettingError(f"{key}: leads too deep; expected stage.setting, e.g. chunk.size")
+                values[head] = {**self._table(values.get(head), head, key), setting: value} if setting else value
+            return self._of(values, base=self._base, stem=self.name if origin.name else None, origin=origin)
+
+    def _table(self, table: Any, head: str, key: str) -> Mapping[str, Any]:
+        """What a table that is changed holds so far; that of a stage has at least its kind."""
+        if head == "index" and isinstance(table, Sequence) and not isinstance(table, str):
+            if len(table) != 1:
+                raise SettingError(f"{key}: there are {len(table)} indexes; change `index` as a whole")
+            table = table[0]
+        if isinstance(table, Mapping):
+            return table
+        if head not in _TABLES:
+            raise SettingError(f"{key}: {head!r} is no table; {nearest(head, _TABLES)}")
+        if head not in STAGES:
+            return {}
+        stage = self.index[0] if head == "index" else getattr(self, head)
+        if stage is None:
+            raise SettingError(f"{key}: there is no {head} stage to set it in; set {head!r} to a table with `kind`")
+        return {"kind": stage.kind}
+
+    @property
+    def top_n(self) -> int:
+        """Candidates that are reranked."""
+        return self.count("rerank", 50)
+
+    @property
+    def passages(self) -> int:
+        """Passages that the generator sees."""
+        return self.count("generate", 5)
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What was written."""
+        return self._values
+
+    @property
+    def base(self) -> Path:
+        """The folder that its paths count from."""
+        return self._base
+
+    @property
+    def origin(self) -> Origin:
+        """The file, for messages; without a name where there is none."""
+        return self._origin
 
     def resolved(self) -> dict[str, Any]:
         """What config.json holds: every value, paths absolute, secrets blotted out."""
-        settings: dict[str, Any] = {
-            "name": self.name,
-            "questions": _shown(self.questions),
-            "k": self.k,
-            "unit": self.unit,
-        }
+        settings: dict[str, Any] = {"name": self.name, "questions": self.questions, "k": self.k, "unit": self.unit}
         if self.target is not None:
-            system = {key: getattr(self.target, key) for key in ("callable", "url", "concurrency")}
-            system["documents"] = _shown(self.target.documents)
-            named = {key: value for key, value in system.items() if value is not None}
-            settings["target"] = named | dict(self.target.options)
+            options = self.target.options
+            settings["target"] = {key: value for key, value in self.target if value is not None or key in options}
         else:
-            settings |= {"documents": _shown(self.documents), "encoding": self.encoding, "depth": self.depth}
-            settings |= {"chunk": _table_of(self.chunk), "embed": _table_of(self.embed)}
-            settings["index"] = [_table_of(stage) for stage in self.index]
-            settings["fuse"] = _table_of(self.fuse)
-            settings["rerank"] = _table_of(self.rerank, top_n=self.top_n)
-            settings["generate"] = _table_of(self.generate, passages=self.passages)
+            settings |= {"documents": self.documents, "encoding": self.encoding, "depth": self.depth}
+            settings |= {"chunk": self.chunk.table(), "embed": self.embed.table()}
+            settings["index"] = [stage.table() for stage in self.index]
+            settings["fuse"] = None if self.fuse is None else self.fuse.table()
+            settings["rerank"] = None if self.rerank is None else self.rerank.table(top_n=self.top_n)
+            settings["generate"] = None if self.generate is None else self.generate.table(passages=self.passages)
         if self.concurrency is not None:
             settings["concurrency"] = self.concurrency
-        settings["weigh"] = {key: value for key, value in vars(self.weigh).items() if value is not None}
-        settings |= {"folder": _shown(self.folder), "cache": _shown(self.cache) or False}
-        blotted: dict[str, Any] = without_secrets(settings)
+        settings["weigh"] = {key: value for key, value in self.weigh if value is not None}
+        settings |= {"folder": self.folder, "cache": self.cache}
+        blotted: dict[str, Any] = without_secrets(to_jsonable_python(settings, fallback=str))
         return blotted
 
     def line(self, *keys: Key) -> str:
         """ "FILE, line N: " of a key, "FILE: " where no line can be found, "" without a file."""
-        return Origin(self.where, self.text).place(*keys)
+        return self._origin.place(*keys)
 
 
-def _shown(path: Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
-def _table_of(stage: Stage | None, **more: int) -> dict[str, Any] | None:
-    return None if stage is None else {"kind": stage.kind, **stage.settings, **more}
-
-
-def _config(values: Mapping[str, Any], *, base: Path, stem: str | None, origin: Origin) -> Config:
-    """Check values and resolve their paths.
-
-    stem     the name where the values have none;   origin   kept for later messages
-    Raises   SettingError.
-    """
-    table: ConfigTable = validate(ConfigTable, values)
-    name, target, weigh = table.name or stem or _name_of(table), table.target, table.weigh
-    stages: dict[str, Any] = {role: stage_beside(table.stage(role), base, role) for role in STAGES if role != "index"}
-    return Config(
-        name=name, documents=existing_path("documents", table.documents, base),
-        questions=existing_path("questions", table.questions, base), k=table.k, depth=table.depth, unit=table.unit,
-        concurrency=table.concurrency, encoding=table.encoding,
-        index=tuple(stage_beside(stage, base, "index") for stage in table.index), **stages,
-        top_n=table.count("rerank", 50), passages=table.count("generate", 5),
-        target=None if target is None else _target(target, base),
-        weigh=Weigh(
-            tuple(weigh.measures) if weigh.measures else None, weigh.rule, weigh.min_gain, weigh.steps, weigh.cluster
-        ),
-        sweep=table.sweep, folder=path_in(base, table.folder or f"runs/{name}"),
-        cache=_cache(table.cache, base),
-        values=values, base=base, where=origin.name, text=origin.text,
-    )  # fmt: skip
-
-
-def _target(table: TargetTable, base: Path) -> TargetSettings:
-    documents = existing_path("documents", table.documents, base, "target")
-    return TargetSettings(table.callable, table.url, table.model_extra or {}, documents, table.concurrency)
+# Paths and stages beside a configuration -----------------------------------------------------------------------------
 
 
 def stage_beside(stage: Any, base: Path, role: str) -> Any:
@@ -268,11 +532,6 @@ def as_stage(stage: Any, role: str) -> Stage | None:
     raise SettingError(f"{role} must be a name or a table with `kind`, not {type(stage).__name__}", role)
 
 
-def resolve_path(value: str | Path | None, base: Path) -> Path | None:
-    """A path that counts from a folder, as `path_in` has it; None stays None."""
-    return None if value is None else path_in(base, value)
-
-
 def path_in(base: Path, value: str | Path) -> Path:
     """A path that counts from a folder.
 
@@ -284,32 +543,18 @@ def path_in(base: Path, value: str | Path) -> Path:
 
 
 def existing_path(key: str, value: str | Path | None, base: Path, *tables: Key) -> Path | None:
-    """The path of a setting, as `resolve_path` has it.
+    """The path of a setting, which counts from a folder; None stays None.
 
     tables   that the key lies in
     Raises   SettingError where nothing is there.
     """
-    path = resolve_path(value, base)
+    path = None if value is None else path_in(base, value)
     if path is not None and not os.path.exists(path):
         if path.name == "-":
             fact = "standard input (-) cannot be read again by whoever weighs the run; save it in a file"
             raise SettingError(f"{key}: {fact}", *tables, key)
         raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", *tables, key)
     return path
-
-
-def _cache(value: bool | str | Path, base: Path) -> Path | None:
-    if isinstance(value, bool):
-        return own_file(base / "runs", CACHE_NAME) if value else None
-    return resolve_path(value, base)
-
-
-def _name_of(table: ConfigTable) -> str:
-    """The name of a configuration that has none: of its target's function or address, or of its stages."""
-    if table.target is None:
-        return default_name([stage.kind for stage in table.index], table.rerank.kind if table.rerank else None)
-    address = (table.target.callable or table.target.url or "").rstrip("/")
-    return re.sub(r"[^\w.-]+", "-", re.split(r"[:/]", address)[-1]) or "target"
 
 
 def default_name(indexes: Sequence[str], rerank: str | None) -> str:

@@ -11,10 +11,9 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from steelyard.base.errors import InputError
 from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
-from steelyard.base.settings import Origin, SettingError, check_settings, make_with
+from steelyard.base.settings import SettingError, check_settings, make_with
 from steelyard.base.toml_lines import Key
-from steelyard.rag.config import Config
-from steelyard.rag.config_values import Stage
+from steelyard.rag.config import Config, Stage
 from steelyard.rag.fingerprint import digest, module_source, settings_of
 from steelyard.rag.protocols import Chunker, Embedder, Fuser, Generator, Index, Reranker
 
@@ -200,7 +199,7 @@ def make_located(config: Config, role: Role, stage: Stage | None) -> Any:
 
     Raises   InputError with the file and line of what is wrong with it.
     """
-    with Origin(config.where, config.text).locating(*_keys(config, role, stage)):
+    with config.origin.locating(*_keys(config, role, stage)):
         return make_stage(role, stage, config.base)
 
 

@@ -21,6 +21,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import write_json
 from steelyard.data.folders.run_folder import manifest_stamp
@@ -96,9 +97,9 @@ def _trial(config: Config, settings: Mapping[str, Any], ks: tuple[int, ...]) -> 
     depth = settings.get("depth", max(config.depth, ks[-1]))
     try:
         # Its messages name the line of [sweep], not that of a key which the sweep replaces.
-        varied = replace(config, where="").with_changes({**settings, "k": ks[-1], "depth": depth})
+        varied = config.with_changes({**settings, "k": ks[-1], "depth": depth}, origin=Origin())
         folder = config.folder.with_name(f"{config.folder.name}-sweep") / _folder_name(name)
-        varied = replace(varied, name=name, folder=folder)
+        varied = varied.model_copy(update={"name": name, "folder": folder})
         Pipeline.read(varied)  # Raises now, and not after hours of what comes before it in the grid.
     except InputError as error:
         shown = ", ".join(f"{key} = {setting_text(value)}" for key, value in settings.items())

@@ -15,7 +15,7 @@ from uuid import uuid4
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
-from steelyard.base.settings import Origin, SettingError, check_settings
+from steelyard.base.settings import SettingError, check_settings
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.responses import Response
@@ -65,7 +65,7 @@ class TargetSystem:
         maker: Callable[..., Target] = callable_target if settings.callable is not None else http_target
         kind, value = ("callable", settings.callable) if settings.callable is not None else ("url", settings.url)
         address = {"target" if kind == "callable" else "url": value}
-        with Origin(config.where, config.text).locating("target"):
+        with config.origin.locating("target"):
             # Imported first of all, so that a module beside the configuration is the one.
             function = None if settings.callable is None else import_target(settings.callable, config.base)
             try:

@@ -18,14 +18,13 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
-from steelyard.base.settings import Origin, validate
+from steelyard.base.settings import validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.loading.decoding import DETECT
 from steelyard.data.responses import Response
 from steelyard.rag.concurrency import concurrency_of, n_at_once, turns
-from steelyard.rag.config import Config, default_name
-from steelyard.rag.config_table import Count, PipelineTable
+from steelyard.rag.config import Config, Count, PipelineSettings, default_name
 from steelyard.rag.fingerprint import Description, chunks_digest, corpus_digest, describe, digest
 from steelyard.rag.loading import Documents, load_documents
 from steelyard.rag.pipeline.asking import Asking, Prepared, QueryVectors, Stages, document_tie_rank, tie_rank
@@ -91,7 +90,7 @@ class Pipeline:
         arguments = {"chunk": chunk, "embed": embed, "index": index, "rerank": rerank, "generate": generate, "k": k,
                      "depth": depth, "unit": unit, "encoding": encoding, "concurrency": concurrency}  # fmt: skip
         arguments |= {} if fuse is None else {"fuse": fuse}
-        table: PipelineTable = validate(PipelineTable, arguments)
+        table: PipelineSettings = validate(PipelineSettings, arguments)
         self.k, self.depth, self.unit, self.encoding = table.k, table.depth, table.unit, table.encoding
         self.top_n = table.count("rerank", validate(Count, top_n, "top_n"))
         self.n_passages = table.count("generate", validate(Count, passages, "passages"))
@@ -131,17 +130,17 @@ class Pipeline:
         """
         config = config if isinstance(config, Config) else Config.read(config)
         if config.documents is None:
-            raise InputError(f"{config.where or 'the configuration'}: is of a [target], not of a pipeline")
+            raise InputError(f"{config.origin.name or 'the configuration'}: is of a [target], not of a pipeline")
         indexes = [make_located(config, "index", stage) for stage in config.index]
         roles: tuple[Role, ...] = ("chunk", "fuse", "rerank", "generate")
         if any(stage.needs_vectors for stage in indexes):
             roles = (*roles, "embed")
-        stages = {role: make_located(config, role, getattr(config, role)) for role in roles}
-        with Origin(config.where, config.text).locating():
+        stages = {role: make_located(config, role, config.stage(role)) for role in roles}
+        with config.origin.locating():
             return cls(
                 config.documents, **stages, index=indexes, k=config.k, depth=config.depth, unit=config.unit,
                 top_n=config.top_n, passages=config.passages, encoding=config.encoding,
-                cache=config.cache, concurrency=config.concurrency, name=config.name, config=config,
+                cache=config.cache if isinstance(config.cache, Path) else None, concurrency=config.concurrency, name=config.name, config=config,
             )  # fmt: skip
 
     @property
