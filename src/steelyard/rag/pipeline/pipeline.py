@@ -136,11 +136,12 @@ class Pipeline:
         if any(stage.needs_vectors for stage in indexes):
             roles = (*roles, "embed")
         stages = {role: make_located(config, role, config.stage(role)) for role in roles}
+        cache = config.cache if isinstance(config.cache, Path) else None
         with config.origin.locating():
             return cls(
                 config.documents, **stages, index=indexes, k=config.k, depth=config.depth, unit=config.unit,
                 top_n=config.top_n, passages=config.passages, encoding=config.encoding,
-                cache=config.cache if isinstance(config.cache, Path) else None, concurrency=config.concurrency, name=config.name, config=config,
+                cache=cache, concurrency=config.concurrency, name=config.name, config=config,
             )  # fmt: skip
 
     @property
