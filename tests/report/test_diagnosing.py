@@ -225,7 +225,12 @@ def test_every_text_is_used() -> None:
     from steelyard.diagnosis.advice import RULES
 
     code = Path(diagnose.__code__.co_filename).parents[1]
-    files = ("report/views/diagnosis.py", "diagnosis/rules/losses.py")
+    files = (
+        "report/views/diagnosis.py",
+        "report/views/outcomes.py",
+        "diagnosis/funnel.py",
+        "diagnosis/rules/losses.py",
+    )
     source = "".join((code / file).read_text() for file in files)
     advised = {case[0] for case in patterns.FIRES} | {"reranker_idle"} | set(RULES.names())
     for key in EN.texts:
@@ -241,5 +246,7 @@ def test_every_text_is_used() -> None:
             assert plain.removeprefix("diagnose.head.") in source, key
         elif plain.startswith(("advice.unit_", "advice.language.")):
             assert plain[:-2] in source, key
+        elif plain.startswith("diagnose.note."):
+            assert plain.removeprefix("diagnose.note.") in source, key  # Some keys are put together.
         elif plain.startswith(("diagnose.", "advice.")):
             assert f'"{plain}"' in source, key

@@ -9,19 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.diagnosis.advice import Advice
-from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
-from steelyard.diagnosis.thresholds import MIN_GROUP, RERANKED
+from steelyard.diagnosis.thresholds import RERANKED
 from steelyard.report.views.notes import signature_note
-from steelyard.report.views.numbers import number, p_text, percent, signed
-from steelyard.report.views.outcomes import outcome_name, outcome_sections
+from steelyard.report.views.numbers import count, number, p_text, part_of, percent, signed
+from steelyard.report.views.outcomes import outcome_name, outcome_sections, tags_sheet
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
 from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
 _PAIRS = 5
 _RARE = {"failed", "missing", "no_gold"}
+_SHARES = {"explained", "share", "share_others", "shown", "wished", "utilization"}
+_SIGNED = {"ndcg", "recall"}
+_WORTHWHILE = 0.01
+_EVIDENCE = 3
+"""Systems whose numbers a card of advice shows; it names all."""
 
 
 def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
@@ -38,16 +42,11 @@ def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
         yield Section("funnel", words("diagnose.funnel"), [Paragraph(text)])
     yield from outcome_sections(diagnosis, words)
     if diagnosis.has_gold:
-        yield from _reachable_sections(diagnosis, words)
-    yield Section("advice", words("diagnose.advice"), list(advice_paragraphs(diagnosis, words)))
-
-
-def _reachable_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
-    deeper, pairs = deeper_sheet(diagnosis, words), pairs_sheet(diagnosis, words)
-    ceilings = [ceilings_sheet(diagnosis, words), *([deeper] if deeper else [])]
-    yield Section("ceilings", words("diagnose.ceilings"), sheets=ceilings)
-    if pairs is not None:
-        yield Section("pairs", words("diagnose.pairs"), sheets=[pairs])
+        sheets = [ceilings_sheet(diagnosis, words), *_deeper(diagnosis, words)]
+        yield Section("ceilings", words("diagnose.ceilings"), sheets=sheets)
+        if pairs := _pairs(diagnosis, words):
+            yield Section("pairs", words("diagnose.pairs"), sheets=pairs)
+    yield Section("advice", words("diagnose.advice"), list(_advice_paragraphs(diagnosis, words)))
 
 
 def stage_name(code: str, words: Words) -> str:
@@ -65,16 +64,16 @@ def worst_stage(funnel: Funnel) -> tuple[str, int] | None:
 
 
 def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
-    """A row a stage, a column a system: how many questions, and their share."""
+    """A row a stage, a column a system: how many questions, and their share; all questions in the last row."""
     funnels = diagnosis.funnels
-    rows = []
-    for stage in stages_of(funnels):
-        cells = [_count(f.counts()[stage], f.n_queries) if stage in f.stages else "–" for f in funnels]
-        rows.append([stage_name(stage, words), *cells])
-    rows.append([words("diagnose.head.total"), *(f"{funnel.n_queries:,}" for funnel in funnels)])
-    header = [words("diagnose.head.stage"), *(funnel.system for funnel in funnels)]
+    rows = [
+        [stage_name(stage, words),
+         *(part_of(own.counts()[stage], own.n_queries) if stage in own.stages else "–" for own in funnels)]
+        for stage in stages_of(funnels)
+    ]  # fmt: skip
+    rows.append([words("diagnose.head.total"), *(count(own.n_queries) for own in funnels)])
     notes = [*_funnel_notes(diagnosis, words), *signature_note(diagnosis.signature, words)]
-    return Sheet(header, rows, notes=notes)
+    return Sheet([words("diagnose.head.stage"), *(own.system for own in funnels)], rows, notes=notes)
 
 
 def stages_of(funnels: Sequence[Funnel]) -> list[str]:
@@ -87,90 +86,62 @@ def stages_of(funnels: Sequence[Funnel]) -> list[str]:
     ]
 
 
-def _count(n: int, total: int) -> str:
-    return f"{n:,} ({percent(n / total)})" if n else "0"
-
-
-_UNTOLD = {
-    "untold": "diagnose.note.untold",
-    "untold_cut": "diagnose.note.untold_cut",
-    "untold_ids": "diagnose.note.untold_ids",
-}
-
-
 def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
-    funnels, k = diagnosis.funnels, diagnosis.k
+    funnels, k, depths = diagnosis.funnels, diagnosis.k, dict[int, list[str]]()
     yield words("diagnose.note.funnel", k=k)
-    yield from _depth_notes(funnels, words)
-    if untold := [funnel.untold for funnel in funnels if funnel.n_untold]:
-        yield words(_UNTOLD[untold[0]])
-    if any(funnel.counts()["unused"] for funnel in funnels):
-        yield words("diagnose.note.unused", k=k)
-    for funnel in funnels if len(funnels) <= _PAIRS else ():
-        yield from _piece_notes(funnel, k, words)
-
-
-def _depth_notes(funnels: Sequence[Funnel], words: Words) -> Iterator[str]:
-    depths: dict[int, list[str]] = {}
     for funnel in funnels:
         depths.setdefault(funnel.depth, []).append(funnel.system)
     for depth, systems in sorted(depths.items()):
-        if len(depths) == 1:
-            yield words("diagnose.note.depth", depth=depth)
-        else:
-            yield words("diagnose.note.depth_of", systems=words.listed(systems), depth=depth)
-
-
-def _piece_notes(funnel: Funnel, k: int, words: Words) -> Iterator[str]:
-    """How much of the gold was retrieved where a question may have several pieces, and how much was cut apart."""
-    retrieved, total = funnel.n_at_stage["found"], int(funnel.n_gold.sum())
-    if total > funnel.n_winnable:
-        key = "diagnose.note.pieces" if funnel.by_evidence else "diagnose.note.documents"
-        yield words(key, system=funnel.system, found=retrieved, total=total, k=k)
-    if funnel.split is not None and funnel.split.any():
-        yield words("diagnose.note.split", system=funnel.system, n=int(funnel.split.sum()))
+        key = "depth" if len(depths) == 1 else "depth_of"
+        yield words(f"diagnose.note.{key}", depth=depth, systems=words.listed(systems))
+    if untold := [funnel.untold for funnel in funnels if funnel.n_untold]:
+        yield words(f"diagnose.note.{untold[0]}")
+    if any(funnel.counts()["unused"] for funnel in funnels):
+        yield words("diagnose.note.unused", k=k)
+    for funnel in funnels if len(funnels) <= _PAIRS else ():
+        # How much of the gold was retrieved where a question may have several pieces, and how much was cut apart.
+        retrieved, total = funnel.n_at_stage["found"], int(funnel.n_gold.sum())
+        if total > funnel.n_winnable:
+            key = "pieces" if funnel.by_evidence else "documents"
+            yield words(f"diagnose.note.{key}", system=funnel.system, found=retrieved, total=total, k=k)
+        if funnel.split is not None and funnel.split.any():
+            yield words("diagnose.note.split", system=funnel.system, n=int(funnel.split.sum()))
 
 
 def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
-    """Questions by tag, a row each: at which stages one system lost them, or how many each of several systems won.
-
-    None where no tag has MIN_GROUP questions; smaller tags are left out, and counted.
-    """
-    by_tag = {tag: funnels for tag, funnels in diagnosis.by_tag.items() if funnels[0].n_winnable >= MIN_GROUP}
-    if not by_tag:
-        return None
+    """Questions by tag, a row each: at which stages one system lost them, or how many each of several systems won."""
     several = len(diagnosis.funnels) > 1
     stages = [] if several else [stage for stage, n in diagnosis.funnels[0].counts().items() if n]
-    columns = [f.system for f in diagnosis.funnels] if several else [stage_name(stage, words) for stage in stages]
-    rows = []
-    for tag, funnels in by_tag.items():
-        counts = [funnel.counts() for funnel in funnels]
-        cells = [_count(n["found"] + n["unused"], f.n_winnable) for n, f in zip(counts, funnels, strict=True)]
-        rows.append(
-            [tag, f"{funnels[0].n_winnable:,}", *(cells if several else [f"{counts[0][stage]:,}" for stage in stages])]
-        )
-    small = len(diagnosis.by_tag) - len(by_tag)
-    notes = [words("diagnose.note.found_by_tag", k=diagnosis.k)] if several else []
-    notes += [words("diagnose.note.small_tags", n=small, least=MIN_GROUP)] if small else []
-    return Sheet([words("diagnose.head.tag"), words("diagnose.head.total"), *columns], rows, notes=notes)
+    heads = [own.system for own in diagnosis.funnels] if several else [stage_name(stage, words) for stage in stages]
+
+    def cells(funnels: Sequence[Funnel]) -> list[str]:
+        counts = [own.counts() for own in funnels]
+        if not several:
+            return [count(counts[0][stage]) for stage in stages]
+        return [part_of(n["found"] + n["unused"], own.n_winnable) for n, own in zip(counts, funnels, strict=True)]
+
+    sheet = tags_sheet(diagnosis.by_tag, heads, cells, lambda own: own.n_winnable, words, area="diagnose")
+    if sheet is not None and several:
+        sheet.notes.insert(0, words("diagnose.note.found_by_tag", k=diagnosis.k))
+    return sheet
 
 
 def stage_lists(diagnosis: Diagnosis, stages: Sequence[str], words: Words) -> str:
-    """Ids of the questions at some stages of the funnel, or of some outcomes, a line for each system and stage."""
-    lines = []
+    """Ids of the questions at some stages of the funnel, or of some outcomes, a line for each system and stage.
+
+    A system whose answers are not read has no question of any outcome.
+    """
+    lines, outcomes = list[str](), {own.system: own for own in diagnosis.outcomes}
     for funnel in diagnosis.funnels:
         for stage in stages:
-            of_funnel = stage in STAGES
-            listed = funnel.at(stage) if of_funnel else _of_outcome(diagnosis, funnel.system, stage)
+            if stage in STAGES:
+                name, listed = stage_name(stage, words), funnel.at(stage)
+            else:
+                name, of_system = outcome_name(stage, words), outcomes.get(funnel.system)
+                listed = [] if of_system is None else of_system.at(stage)
             ids = words("list.comma").join(listed) or words("diagnose.none")
-            name = stage_name(stage, words) if of_funnel else outcome_name(stage, words)
             lines.append(visible(words("diagnose.listed", system=funnel.system, stage=name, ids=ids)))
     return "\n".join(lines) + "\n"
-
-
-def _of_outcome(diagnosis: Diagnosis, system: str, outcome: str) -> list[str]:
-    """Ids of the questions of an outcome; none of a system whose answers are not read."""
-    return next((of_system.at(outcome) for of_system in diagnosis.outcomes if of_system.system == system), [])
 
 
 # What could be reached -----------------------------------------------------------------------------------------------
@@ -184,93 +155,51 @@ def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = 
     places = [place for place in range(len(ceilings.ns)) if not np.isnan(ceilings.perfect[:, j, place]).all()]
     ns = [ceilings.ns[place] for place in places]
     captured = {(row.system, row.n): row.share for row in diagnosis.captured if row.measure == measure}
+    reranked = {system for system, _ in captured}
     deepest = max((n for n in ns if n <= RERANKED), default=min(ns, default=0))
-    header = [measure, *([words("diagnose.head.base")] if captured else []), words("diagnose.head.reached")]
-    header += [words("diagnose.head.perfect", n=n) for n in ns]
-    header += [words("diagnose.head.captured", n=deepest)] if captured else []
-    rows = []
-    for i, system in enumerate(ceilings.systems):
-        reranked = any(name == system for name, _ in captured)
-        row = [system, *([number(ceilings.base[i, j], 3) if reranked else "–"] if captured else [])]
-        row += [number(ceilings.reached[i, j], 3), *(number(ceilings.perfect[i, j, place], 3) for place in places)]
-        rows.append(row + ([percent(captured.get((system, deepest), math.nan))] if captured else []))
-    notes = list(_ceiling_notes(rows, captured=bool(captured), n_perfect=len(ns), words=words))
-    if not ns:
-        notes.append(words("diagnose.note.shallow", n=min(ceilings.ns)))
-    if ns and "recall" in measure and any(funnel.by_evidence for funnel in diagnosis.funnels):
-        notes.append(words("diagnose.note.bound"))
+    header = [measure, words("diagnose.head.base"), words("diagnose.head.reached")]
+    header += [*(words("diagnose.head.perfect", n=n) for n in ns), words("diagnose.head.captured", n=deepest)]
+    rows = [
+        [system, number(ceilings.base[i, j], 3) if system in reranked else "–", number(ceilings.reached[i, j], 3),
+         *(number(ceilings.perfect[i, j, place], 3) for place in places), percent(captured.get((system, deepest)))]
+        for i, system in enumerate(ceilings.systems)
+    ]  # fmt: skip
+    if not captured:
+        header, *rows = [[row[0], *row[2:-1]] for row in (header, *rows)]
+    unknown = any(cell == "–" for row in rows for cell in row[-len(ns) - bool(captured) :])
+    bound = "recall" in measure and any(funnel.by_evidence for funnel in diagnosis.funnels)
+    said = {"perfect": ns, "captured": captured, "unknown": ns and unknown, "shallow": not ns, "bound": ns and bound}
+    notes = [words(f"diagnose.note.{key}", n=min(ceilings.ns)) for key, holds in said.items() if holds]
     return Sheet(header, rows, notes=notes)
 
 
-def _ceiling_notes(rows: list[list[str]], *, captured: bool, n_perfect: int, words: Words) -> Iterator[str]:
-    if n_perfect:
-        yield words("diagnose.note.perfect")
-    if captured:
-        yield words("diagnose.note.captured")
-    if n_perfect and any(cell == "–" for row in rows for cell in row[-n_perfect - captured :]):
-        yield words("diagnose.note.unknown")
-
-
-def deeper_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
-    """Recall and hit rate with more results than k; None where no list is that deep."""
+def _deeper(diagnosis: Diagnosis, words: Words) -> Iterator[Sheet]:
+    """Recall and hit rate with more results than k, where any list is that deep."""
     ceilings, k = diagnosis.ceilings, diagnosis.k
     places = [place for place in range(len(ceilings.deeper_ks)) if not np.isnan(ceilings.deeper[:, :, place]).all()]
-    if not places:
-        return None
     header, rows = [words("diagnose.head.system")], [[system] for system in ceilings.systems]
     for a, name in enumerate(ceilings.deeper_names):
         header += [f"{name}@{k}", *(f"@{ceilings.deeper_ks[place]}" for place in places)]
         for i, row in enumerate(rows):
-            deeper = [number(ceilings.deeper[i, a, place], 3) for place in places]
-            row += [number(diagnosis.curves.at(i, name, k), 3), *deeper]
-    return Sheet(header, rows, notes=[words("diagnose.note.deeper", k=k)])
+            row.append(number(diagnosis.curves.at(i, name, k), 3))
+            row += [number(ceilings.deeper[i, a, place], 3) for place in places]
+    if places:
+        yield Sheet(header, rows, notes=[words("diagnose.note.deeper", k=k)])
 
 
-def pairs_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
-    """The pairs of systems that complete each other best; None for one system."""
-    pairs = _best_pairs(diagnosis.ceilings, diagnosis.measure)
-    if not pairs:
-        return None
-    names = ("pair_mean", "pair_gain", "first_only", "second_only")
-    header = [diagnosis.measure, *(words(f"diagnose.head.{name}") for name in names)]
-    return Sheet(header, pairs, notes=[words("diagnose.note.pairs")])
-
-
-def _best_pairs(ceilings: Ceilings, measure: str) -> list[list[str]]:
-    pairs = [pair for pair in ceilings.pairs if pair.measure == measure]
-    pairs.sort(key=lambda pair: (-pair.mean, pair.first, pair.second))
-    return [
-        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), f"{pair.first_only:,}",
-         f"{pair.second_only:,}"]
-        for pair in pairs[:_PAIRS]
+def _pairs(diagnosis: Diagnosis, words: Words) -> list[Sheet]:
+    """The pairs of systems that complete each other best; none for one system."""
+    pairs = [pair for pair in diagnosis.ceilings.pairs if pair.measure == diagnosis.measure]
+    rows = [
+        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), count(pair.first_only),
+         count(pair.second_only)]
+        for pair in sorted(pairs, key=lambda pair: (-pair.mean, pair.first, pair.second))[:_PAIRS]
     ]  # fmt: skip
+    heads = [words(f"diagnose.head.{name}") for name in ("pair_mean", "pair_gain", "first_only", "second_only")]
+    return [Sheet([diagnosis.measure, *heads], rows, notes=[words("diagnose.note.pairs")])] if rows else []
 
 
 # What to try ---------------------------------------------------------------------------------------------------------
-
-
-def advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
-    """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
-    cards, actions = advice_cards(diagnosis.advice, words), set[str]()
-    for place, card in enumerate(cards[:limit], 1):
-        text = card.text
-        # What to do about two tags is one thing.
-        parts = [text.evidence, *([] if text.action in actions else [text.action]), *([text.gain] if text.gain else [])]
-        parts += [words("diagnose.questions", ids=words.listed(list(card.query_ids)))] if card.query_ids else []
-        actions.add(text.action)
-        title = words("diagnose.numbered", place=place, title=text.title)
-        yield Paragraph(words("diagnose.between").join(parts), title)
-    if not cards:
-        yield Paragraph(words("diagnose.no_advice"))
-    if len(cards) > limit:
-        yield Paragraph(words("diagnose.more_advice", n=len(cards) - limit))
-
-
-_SHARES = {"explained", "share", "share_others", "shown", "wished", "utilization"}
-_SIGNED = {"ndcg", "recall"}
-_WORTHWHILE = 0.01
-_EVIDENCE = 3
-"""Systems whose numbers a card shows; it names all."""
 
 
 @dataclass(frozen=True)
@@ -295,47 +224,70 @@ class AdviceCard:
     query_ids: tuple[str, ...]
 
 
+def _advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
+    """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
+    cards, actions = advice_cards(diagnosis.advice, words), set[str]()
+    for place, card in enumerate(cards[:limit], 1):
+        text = card.text
+        # What to do about two tags is one thing.
+        parts = [text.evidence, *([] if text.action in actions else [text.action]), *([text.gain] if text.gain else [])]
+        parts += [words("diagnose.questions", ids=words.listed(list(card.query_ids)))] if card.query_ids else []
+        actions.add(text.action)
+        title = words("diagnose.numbered", place=place, title=text.title)
+        yield Paragraph(words("diagnose.between").join(parts), title)
+    if not cards:
+        yield Paragraph(words("diagnose.no_advice"))
+    if len(cards) > limit:
+        yield Paragraph(words("diagnose.more_advice", n=len(cards) - limit))
+
+
 def advice_cards(advice: Sequence[Advice], words: Words) -> list[AdviceCard]:
     """Advice in words, in its order; a pattern that several systems show is one card, where it comes first."""
-    patterns: dict[tuple[str, str], list[Advice]] = {}
+    patterns: dict[tuple[str, str], list[tuple[Advice, AdviceText]]] = {}
     for item in advice:
-        patterns.setdefault((item.code, advice_text(item, words).title), []).append(item)
-    return [_card(items, words) for items in patterns.values()]
-
-
-def _card(items: Sequence[Advice], words: Words) -> AdviceCard:
-    texts = [advice_text(item, words) for item in items[:_EVIDENCE]]
-    text = replace(texts[0], evidence=words("diagnose.between").join(text.evidence for text in texts))
-    if len(items) > 1:
-        gains = [words("advice.gain_of", gain=_gain(item), systems=words.listed(list(item.systems))) for item in items]
-        text = replace(text, gain=_gain_text(items[0], words.listed(gains), words))
-    return AdviceCard(text, tuple(dict.fromkeys(query_id for item in items for query_id in item.query_ids)))
+        text = advice_text(item, words)
+        patterns.setdefault((item.code, text.title), []).append((item, text))
+    cards = []
+    for alike in patterns.values():
+        evidence = words("diagnose.between").join(text.evidence for _, text in alike[:_EVIDENCE])
+        card = replace(alike[0][1], evidence=evidence)
+        if len(alike) > 1:
+            gains = [
+                words("advice.gain_of", gain=_gain(item), systems=words.listed(list(item.systems))) for item, _ in alike
+            ]
+            card = replace(card, gain=_gain_text(alike[0][0], words.listed(gains), words))
+        query_ids = dict.fromkeys(query_id for item, _ in alike for query_id in item.query_ids)
+        cards.append(AdviceCard(card, tuple(query_ids)))
+    return cards
 
 
 def advice_text(advice: Advice, words: Words) -> AdviceText:
     """A piece of advice in words."""
-    values = _values(advice, words)
-    key = f"advice.{advice.code}"
+    numbers, key = advice.numbers, f"advice.{advice.code}"
+    values = {name: _value(name, value) for name, value in numbers.items()}
+    values |= {"measure": advice.measure, "n": numbers["n"]}
+    if advice.code in ("cluster_language", "cluster_long"):
+        name = numbers.get("name")
+        values |= {"language": words(f"advice.language.{name}"), "unit": words(f"advice.unit_{name}")}
+    if advice.code == "shifted":
+        values["beside"] = words("advice.shifted.next" if numbers["by"] == 1 else "advice.shifted.previous")
     evidence = [words(f"{key}.evidence", **values)]
-    if advice.numbers.get("below"):
+    if numbers.get("below"):
         evidence.append(words("advice.below", **values))
     if advice.explains:
         evidence.append(words("advice.explains", **values))
-    if untold := advice.numbers.get("untold"):
+    if untold := numbers.get("untold"):
         evidence.append(words(f"diagnose.note.{untold}"))
-    has_gains = advice.code == "no_gold" and "most" in values
-    kind = "_reranker" if _needs_reranker(advice) else "_gains" if has_gains else ""
+    # A better order alone helps where more results do not raise recall.
+    more = numbers.get("recall_more")
+    more_helps = isinstance(more, float) and more - float(str(numbers["recall_k"])) >= _WORTHWHILE
+    kind = "_reranker" if advice.code == "not_ranked" and not more_helps else ""
+    kind = "_gains" if advice.code == "no_gold" and "most" in values else kind
     return AdviceText(
         words(f"{key}.title", **values), words("diagnose.between").join(evidence),
-        words(f"{key}.action{kind}", **values), gain_text(advice, words),
+        words(f"{key}.action{kind}", **values),
+        "" if math.isnan(advice.gain) else _gain_text(advice, _gain(advice), words),
     )  # fmt: skip
-
-
-def gain_text(advice: Advice, words: Words) -> str:
-    """How much could be won, as a sentence."""
-    if math.isnan(advice.gain):
-        return ""
-    return _gain_text(advice, _gain(advice), words)
 
 
 def _gain(advice: Advice) -> str:
@@ -343,21 +295,10 @@ def _gain(advice: Advice) -> str:
 
 
 def _gain_text(advice: Advice, gain: str, words: Words) -> str:
+    """How much could be won, as a sentence."""
     if advice.measure == "answers":
         return words("advice.gain_answers", gain=gain)
     return words("advice.gain", gain=gain, measure=advice.measure)
-
-
-def _values(advice: Advice, words: Words) -> dict[str, object]:
-    """What fills the fields of the texts."""
-    values = {name: _value(name, value) for name, value in advice.numbers.items()}
-    values |= {"measure": advice.measure, "n": advice.numbers["n"]}
-    if advice.code in ("cluster_language", "cluster_long"):
-        name = advice.numbers.get("name")
-        values |= {"language": words(f"advice.language.{name}"), "unit": words(f"advice.unit_{name}")}
-    if advice.code == "shifted":
-        values["beside"] = words("advice.shifted.next" if advice.numbers["by"] == 1 else "advice.shifted.previous")
-    return values
 
 
 def _value(name: str, value: object) -> object:
@@ -368,10 +309,3 @@ def _value(name: str, value: object) -> object:
     if name == "p":
         return p_text(value, sign=True)
     return signed(value, 3) if name in _SIGNED else number(value, 3)
-
-
-def _needs_reranker(advice: Advice) -> bool:
-    """Whether a better order alone helps: more results are worth a word only where they raise recall."""
-    more = advice.numbers.get("recall_more")
-    helps = isinstance(more, float) and more - float(str(advice.numbers["recall_k"])) >= _WORTHWHILE
-    return advice.code == "not_ranked" and not helps

@@ -66,6 +66,15 @@ def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> st
     return f"{'+' if sign and share > 0 else ''}{rounded}%".replace("-", "−")
 
 
+def part_of(n: int, total: int) -> str:
+    """A number of things, and which share of all they are.
+
+    >>> part_of(8, 64), part_of(0, 64)
+    ('8 (13%)', '0')
+    """
+    return f"{n:,} ({percent(n / total)})" if n else "0"
+
+
 def best_places(goodness: Floats) -> list[int]:
     """Places of the best values; none where all are equal, so that no one is ahead.
 
