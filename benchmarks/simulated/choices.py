@@ -56,7 +56,7 @@ def choose(values: Floats, prices: Sequence[float], value: float | None = None) 
     ceilings = Scores.of(scores.filter(systems="none").frame.with_columns(system=pl.lit("ceiling@50")))
     net = None if value is None else net_benefit(config, scores, paid, returns(config, scores, paid))
     frame = choice(
-        config, scores, _requests(len(prices)), gains=quality(config, scores, ceilings), costs=costs,
+        config, scores, _requests(len(prices)), gains=quality(config.options, scores, ceilings), costs=costs,
         sustained=SUSTAINED.to_frame(), net=net,
     )  # fmt: skip
     place = frame["recommended"].arg_max() or 0

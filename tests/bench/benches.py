@@ -12,8 +12,8 @@ import polars as pl
 
 from steelyard.bench import frames
 from steelyard.bench.bench import Bench
-from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.frames import RANKINGS, REQUESTS
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import RANKINGS, REQUESTS, system_label
 from steelyard.data.folders.manifests import BenchFolder
 from steelyard.experiment.table.scores import Scores
 

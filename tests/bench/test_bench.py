@@ -158,7 +158,7 @@ def test_repetitions_come_forth_and_back() -> None:
     systems = {"none": {}, "a": {"rerank": "lexical"}, "b": {"rerank": "lexical"}}
     values = {"systems": systems, "depths": [5, 10, 20], "repetitions": 4}
     blocks = plan_blocks(BenchConfig.of(values))
-    orders = [[(block.system, block.depth) for block in blocks[6 * n : 6 * n + 6]] for n in range(4)]
+    orders = [[(block.option.system, block.option.depth) for block in blocks[6 * n : 6 * n + 6]] for n in range(4)]
     assert all(sorted(order) == [(name, depth) for name in "ab" for depth in (5, 10, 20)] for order in orders)
     assert orders[1] == orders[0][::-1]
     assert orders[3] == orders[2][::-1]

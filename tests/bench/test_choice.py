@@ -75,7 +75,7 @@ def choose(
     if config.base_name in scores.systems:
         base = scores.filter(systems=config.base_name).frame
         ceilings = Scores.of(base.with_columns(system=pl.lit("ceiling@50")))
-        gains = quality(config, scores, ceilings)
+        gains = quality(config.options, scores, ceilings)
     return choice(config, scores, requests, gains=gains, costs=costs, sustained=sustained)
 
 
@@ -305,8 +305,8 @@ def by_preference(
     scores = scores_of(values, "hit_rate@5", HITS)
     base = scores.filter(systems="none").frame.with_columns(system=pl.lit("ceiling@50"))
     frame = choice(
-        config, scores, requests_of(dict.fromkeys(values, 10.0), n=2), gains=quality(config, scores, Scores.of(base)),
-        costs=costs_of(costs), sustained=SUSTAINED_BY_NONE,
+        config, scores, requests_of(dict.fromkeys(values, 10.0), n=2),
+        gains=quality(config.options, scores, Scores.of(base)), costs=costs_of(costs), sustained=SUSTAINED_BY_NONE,
         net=net_of(config, scores, costs),
     )  # fmt: skip
     return {row["system"]: row for row in frame.iter_rows(named=True)}

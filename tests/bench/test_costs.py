@@ -41,11 +41,18 @@ def sustained_of(*rows: tuple[int, float | None], reason: str | None = None) -> 
                          for d, rate in rows], schema=SUSTAINED)  # fmt: skip
 
 
+def costs_of(
+    config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame, sustained: pl.DataFrame | None = None,
+    **options: Any,
+) -> pl.DataFrame:  # fmt: skip
+    return costs(config, requests, request_costs(config, requests, rankings, sustained), sustained, **options)
+
+
 def row_of(
     config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame = NO_RANKINGS,
     sustained: pl.DataFrame | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    frame = costs(config, requests, rankings, sustained, day=DAY)
+    frame = costs_of(config, requests, rankings, sustained, day=DAY)
     assert frame.schema == COSTS
     return frame.row(0, named=True)
 
@@ -100,7 +107,7 @@ def test_intervals_are_over_questions_and_not_over_repetitions() -> None:
         key: pytest.approx(several[key]) for key in several if "per_query" in key
     }
     assert single["per_query_low"] < 250e-6 < single["per_query_high"]
-    clustered = costs(config, once, NO_RANKINGS, day=DAY, clusters={"q0": 0, "q1": 0, "q2": 1, "q3": 1})
+    clustered = costs_of(config, once, NO_RANKINGS, day=DAY, clusters={"q0": 0, "q1": 0, "q2": 1, "q3": 1})
     assert clustered["per_query_high"].item() > single["per_query_high"]
 
 
@@ -108,7 +115,7 @@ def test_rows_are_in_the_order_of_the_configuration() -> None:
     systems = {"b": {"rerank": "lexical"}, "a": {"rerank": "lexical"}, "none": {}}
     config = BenchConfig.of({"systems": systems, "depths": [10, 100, 20]})
     requests = pl.concat([requests_of({}, system=s, depth=d) for s in "ab" for d in (100, 10, 20)])
-    frame = costs(config, requests, NO_RANKINGS, day=DAY)
+    frame = costs_of(config, requests, NO_RANKINGS, day=DAY)
     assert frame.select("system", "depth").rows() == [(s, d) for s in "ba" for d in (10, 20, 100)]
 
 
@@ -123,7 +130,7 @@ def test_a_machine_costs_by_the_rate_that_it_sustains() -> None:
 def test_at_another_depth_a_machine_costs_in_proportion_to_its_time() -> None:
     config = config_of("self-host", self_host={"per_hour": 3.6})
     requests = pl.concat([requests_of({}, {}, depth=10, end_s=0.05), requests_of({}, {}, depth=50, end_s=0.2)])
-    frame = costs(config, requests, NO_RANKINGS, sustained_of((50, 10.0)), day=DAY)
+    frame = costs_of(config, requests, NO_RANKINGS, sustained_of((50, 10.0)), day=DAY)
     assert frame["per_query"].to_list() == pytest.approx([0.000025, 0.0001])
     assert frame["status"].to_list() == ["scaled", "known"]
 

@@ -42,7 +42,7 @@ def _oracle(gains, docs, repetition):
 
 def test_the_frame_has_a_row_for_each_reranker_depth_and_measure(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, _oracle)
-    frame = quality(config, scores, ceilings)
+    frame = quality(config.options, scores, ceilings)
     assert frame.schema == QUALITY
     assert frame.select("depth", "measure").rows() == [(n, m) for n in (1, 5, 12) for m in ("ndcg@5", "mrr")]
     assert set(frame["n"]) == {40}
@@ -50,7 +50,10 @@ def test_the_frame_has_a_row_for_each_reranker_depth_and_measure(tmp_path):
 
 def test_what_so_many_questions_show_is_as_of_the_comparison(tmp_path):
     bench = _bench(tmp_path, _oracle, measures=["ndcg@5"])
-    frame, compared = quality(*bench[:3]), compare(bench[1].filter(measures="ndcg@5"), baseline="none").frame
+    frame, compared = (
+        quality(bench[0].options, *bench[1:3]),
+        compare(bench[1].filter(measures="ndcg@5"), baseline="none").frame,
+    )
     for depth, measure, detectable in frame.select("depth", "measure", "detectable").iter_rows():
         least = compared.filter(system=f"mine@{depth}", measure=measure)["detectable"].item()
         assert detectable == (pytest.approx(least) if depth > 1 else None)
@@ -58,7 +61,7 @@ def test_what_so_many_questions_show_is_as_of_the_comparison(tmp_path):
 
 def test_one_candidate_is_the_base(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, lambda gains, docs, r: [0.1 * r for _ in docs], repetitions=3)
-    row = quality(config, scores, ceilings).filter(depth=1, measure="mrr").row(0, named=True)
+    row = quality(config.options, scores, ceilings).filter(depth=1, measure="mrr").row(0, named=True)
     assert row["difference"] == 0
     assert (row["won"], row["tied"], row["lost"]) == (0, 40, 0)
     assert row["reranked"] == row["base"] == row["ceiling"]
@@ -68,7 +71,7 @@ def test_one_candidate_is_the_base(tmp_path):
 
 def test_an_oracle_captures_all_of_the_headroom(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, _oracle)
-    rows = quality(config, scores, ceilings).filter(pl.col("depth") > 1)
+    rows = quality(config.options, scores, ceilings).filter(pl.col("depth") > 1)
     assert rows["captured"].to_list() == pytest.approx([1.0] * 4)
     assert rows["captured_high"].to_list() == [1.0] * 4
     assert rows["captured_low"].min() > 0.5
@@ -79,7 +82,7 @@ def test_an_oracle_captures_all_of_the_headroom(tmp_path):
 
 def test_the_worst_order_is_worse_and_captures_less_than_nothing(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, lambda gains, docs, r: [-gains.get(doc, 0) for doc in docs])
-    row = quality(config, scores, ceilings).filter(depth=12, measure="ndcg@5").row(0, named=True)
+    row = quality(config.options, scores, ceilings).filter(depth=12, measure="ndcg@5").row(0, named=True)
     assert row["verdict"] == "worse"
     assert row["captured_high"] < 0
     assert row["lost"] > 30
@@ -94,7 +97,7 @@ def test_p_and_intervals_are_those_of_compare(tmp_path):
         return int(doc[1:]) * 31 + n * 17
 
     config, scores, ceilings, *_ = _bench(tmp_path, noisy, measures=["ndcg@5"])
-    frame = quality(config, scores, ceilings)
+    frame = quality(config.options, scores, ceilings)
     assert {"better", "not_shown"} <= set(frame.filter(pl.col("depth") > 1)["verdict"])
     compared = compare(scores.filter(measures="ndcg@5"), baseline="none").frame
     for depth, measure, low, high, p, adjusted in frame.select(
@@ -122,28 +125,28 @@ def test_questions_that_failed_have_the_base_order_so_that_all_rows_are_of_the_s
     ]
     rankings, requests = (pl.concat(frames) for frames in zip(*parts, strict=True))
     scores, ceilings = weigh(config, candidates, rankings, requests)
-    mine, other = quality(config, scores, ceilings).iter_rows(named=True)
+    mine, other = quality(config.options, scores, ceilings).iter_rows(named=True)
     n_failed = sum(q < "q2" for q in truth)
     assert (mine["n"], other["n"]) == (40, 40)
     assert mine["base"] == other["base"]
     assert mine["base"] == pytest.approx(scores.values[0, 0].mean())
     failed = [q < "q2" for q in scores.query_ids]
     assert np.array_equal(scores.values[1, 0, failed], scores.values[0, 0, failed])
-    assert diagnostics(config, scores, rankings, requests)["n_failed"].to_list() == [n_failed, 0]
+    assert diagnostics(config.options, scores, rankings, requests)["n_failed"].to_list() == [n_failed, 0]
 
 
 def test_a_reranker_that_always_fails_is_no_loser(tmp_path):
     config, scores, ceilings, rankings, requests = _bench(tmp_path, lambda gains, docs, r: None)
-    frame = quality(config, scores, ceilings)
+    frame = quality(config.options, scores, ceilings)
     assert set(frame["verdict"]) == {"not_shown"}
     assert set(frame["n"]) == {40}
     assert frame["reranked"].equals(frame["base"])
-    assert diagnostics(config, scores, rankings, requests)["overlap"].null_count() == 3
+    assert diagnostics(config.options, scores, rankings, requests)["overlap"].null_count() == 3
 
 
 def test_measures_without_a_known_best_order_have_no_ceiling(tmp_path):
     config, scores, ceilings, *_ = _bench(tmp_path, _oracle, measures=["mrr(min_gain=0)", "gm_map", "unjudged@3"])
-    frame = quality(config, scores, ceilings).filter(depth=12)
+    frame = quality(config.options, scores, ceilings).filter(depth=12)
     assert frame["ceiling"].is_null().to_list() == [True, False, True]
     assert frame["captured"].null_count() == 3
     # No test of a geometric mean; and fewer unjudged documents are better.
@@ -154,8 +157,8 @@ def test_measures_without_a_known_best_order_have_no_ceiling(tmp_path):
 def test_a_load_test_makes_no_lists(tmp_path):
     config, scores, _, rankings, requests = _bench(tmp_path, _oracle)
     of_load = scores.filter(measures="latency_ms")
-    assert quality(config, of_load, None).is_empty()
-    assert diagnostics(config, of_load, rankings, requests).is_empty()
+    assert quality(config.options, of_load, None).is_empty()
+    assert diagnostics(config.options, of_load, rankings, requests).is_empty()
 
 
 def test_percentiles_are_tested_as_compare_tests_them(tmp_path):
@@ -166,14 +169,14 @@ def test_percentiles_are_tested_as_compare_tests_them(tmp_path):
     config, scores, ceilings, *_ = _bench(
         tmp_path, flaky, repetitions=2, collection=collection, measures=both, depths=[5, 12]
     )
-    frame = quality(config, scores, ceilings.filter(measures=["ndcg@5:p50"]))
+    frame = quality(config.options, scores, ceilings.filter(measures=["ndcg@5:p50"]))
     for row in frame.iter_rows(named=True):
         assert row["verdict"] == "better"
         assert row["difference_low"] < row["difference"] < row["difference_high"]
         assert row["captured"] is None
     steady, *others = _bench(tmp_path, _oracle, collection=collection, measures=both, depths=[5, 12])[:3]
     others = [scores.filter(measures=["ndcg@5:p50"]) for scores in others]
-    frame, compared = quality(steady, *others), compare(others[0], baseline="none").frame
+    frame, compared = quality(steady.options, *others), compare(others[0], baseline="none").frame
     for depth, low, high, p, adjusted in frame.select(
         "depth", "difference_low", "difference_high", "p", "p_corrected"
     ).iter_rows():
@@ -185,13 +188,14 @@ def test_clusters_count_once(tmp_path):
     truth, run = _collection(n=10)
     several = {f"{q}x{i}": gains for q, gains in truth.items() for i in range(4)}
     lists = {f"{q}x{i}": listed for q, listed in run.items() for i in range(4)}
-    alone = quality(*_bench(tmp_path, _oracle, collection=(several, lists))[:3])
+    of_one = _bench(tmp_path, _oracle, collection=(several, lists))
+    alone = quality(of_one[0].options, *of_one[1:3])
     queries = "".join(f'{{"qid": "{q}", "query": "?", "topic": "{q[:2]}"}}\n' for q in several)
     (tmp_path / "queries.jsonl").write_text(queries)
     config = config_of(tmp_path, several, lists, depths=[12], measures=["mrr"], cluster="topic")
     (tmp_path / "queries.jsonl").write_text(queries)
     scores, ceilings = weighed(config, lambda q, docs, r: _oracle(several[q], docs, r))
-    clustered = quality(config, scores, ceilings).row(0, named=True)
+    clustered = quality(config.options, scores, ceilings).row(0, named=True)
     independent = alone.filter(depth=12, measure="mrr").row(0, named=True)
     assert clustered["difference"] == pytest.approx(independent["difference"])
     assert clustered["p"] > independent["p"]
@@ -205,7 +209,7 @@ def test_diagnostics_by_hand(tmp_path):
         measures=["precision@2"],
     )  # fmt: skip
     requests = requests.with_columns(n_truncated=pl.lit(1, pl.Int64))
-    frame = diagnostics(config, scores, rankings, requests)
+    frame = diagnostics(config.options, scores, rankings, requests)
     assert frame.schema == DIAGNOSTICS
     row = frame.row(0, named=True)
     # q: d3 d2 d1 | d4 becomes d1 d3 d2 | d4; r has one document, and the third question none.
@@ -221,7 +225,7 @@ def test_diagnostics_by_hand(tmp_path):
 
 def test_bounds_by_labels_and_judged_shares_are_those_of_compare(tmp_path):
     config, scores, _, rankings, requests = _bench(tmp_path, _oracle, depths=[5])
-    frame = diagnostics(config, scores, rankings, requests)
+    frame = diagnostics(config.options, scores, rankings, requests)
     truth, run = _collection()
     lists = {q: reranked_list(docs, _oracle(truth[q], docs[:5], 1)) for q, docs in run.items()}
     weighing = sy.weigh(truth, {"none": run, "mine": lists})
@@ -235,17 +239,17 @@ def test_orders_that_differ_between_repetitions_are_counted(tmp_path):
     config, scores, _, rankings, requests = _bench(
         tmp_path, lambda gains, docs, r: [float(i == r) for i in range(len(docs))], repetitions=2, depths=[1, 2, 5]
     )
-    assert diagnostics(config, scores, rankings, requests)["n_unstable"].to_list() == [0, 40, 40]
+    assert diagnostics(config.options, scores, rankings, requests)["n_unstable"].to_list() == [0, 40, 40]
 
 
 def test_questions_with_a_repaired_ranking_are_counted(tmp_path):
     config, scores, _, rankings, requests = _bench(
         tmp_path, lambda gains, docs, r: [float(i == r) for i in range(len(docs))], repetitions=2, depths=[5]
     )
-    assert diagnostics(config, scores, rankings, requests)["n_repaired"].to_list() == [0]
+    assert diagnostics(config.options, scores, rankings, requests)["n_repaired"].to_list() == [0]
     first = pl.col("query_id") == requests["query_id"][0]  # In both repetitions.
     repaired = requests.with_columns(n_repaired=pl.when(first).then(2).otherwise(0))
-    assert diagnostics(config, scores, rankings, repaired)["n_repaired"].to_list() == [1]
+    assert diagnostics(config.options, scores, rankings, repaired)["n_repaired"].to_list() == [1]
 
 
 @pytest.mark.slow
@@ -258,7 +262,7 @@ def test_noise_is_called_better_or_worse_in_five_of_a_hundred_benches(tmp_path):
             tmp_path, lambda gains, docs, r, rng=rng: rng.random(len(docs)).tolist(), collection=_collection(50, seed),
             depths=[3, 6, 12],
         )  # fmt: skip
-        shown += (quality(config, scores, ceilings)["verdict"] != "not_shown").any()
+        shown += (quality(config.options, scores, ceilings)["verdict"] != "not_shown").any()
     assert shown <= 10 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
 
@@ -272,7 +276,7 @@ def test_an_oracle_with_noise_captures_less_with_more_of_it(tmp_path):
                 np.array([gains.get(doc, 0) for doc in docs]) + rng.normal(0, sd, len(docs))
             ).tolist(), collection=_collection(150), depths=[12],
         )  # fmt: skip
-        captured.append(quality(config, scores, ceilings)["captured"][0])
+        captured.append(quality(config.options, scores, ceilings)["captured"][0])
     assert captured == sorted(captured, reverse=True)
     assert captured[0] == pytest.approx(1.0)
     assert abs(captured[-1]) < 0.35

@@ -15,11 +15,12 @@ from steelyard.base.result import Result
 from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import net_benefit, returns
-from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import system_label
 from steelyard.bench.load.latency import latency, stages, streaming, token_fit
 from steelyard.bench.load.throughput import Objective, ramp, scalability, sustained, throughput
 from steelyard.bench.money.costs import costs, request_costs
-from steelyard.bench.quality.gains import quality
+from steelyard.bench.quality.gains import ceiling_label, quality
 from steelyard.bench.quality.lists import diagnostics
 from steelyard.data.folders.manifests import CEILINGS, CONFIG, SCORES, BenchFolder, find_bench_folder
 from steelyard.experiment.table.json import read_scores
@@ -74,11 +75,8 @@ class Bench(Result):
         """Raise   InputError where configuration, scores and ceilings are not of one bench of rerankers."""
         if self.folder.kind == "load":
             return
-        expected = [
-            self.base_name,
-            *(system_label(own.name, n) for own in self.config.rerankers for n in self.config.depths),
-        ]
-        ceilings = [system_label("ceiling", depth) for depth in self.config.depths]
+        expected = [self.base_name, *(option.label for option in self.config.options)]
+        ceilings = [ceiling_label(depth) for depth in self.config.depths]
         fits = self.ceilings is not None and self.scores.systems == expected and self.ceilings.systems == ceilings
         if not fits or self.ceilings is None or self.ceilings.query_ids != self.scores.query_ids:
             raise InputError(f"{self.folder.path}: {CONFIG}, {SCORES} and {CEILINGS} are not of one bench; {_AGAIN}")
@@ -91,12 +89,12 @@ class Bench(Result):
     @cached_property
     def quality(self) -> pl.DataFrame:
         """Each reranker over each depth beside the candidates as they are and their ceiling, of schema QUALITY."""
-        return quality(self.config, self.scores, self.ceilings)
+        return quality(self.config.options, self.scores, self.ceilings)
 
     @cached_property
     def diagnostics(self) -> pl.DataFrame:
         """What rerankers did to the lists, of schema DIAGNOSTICS."""
-        return diagnostics(self.config, self.scores, self.rankings, self.requests)
+        return diagnostics(self.config.options, self.scores, self.rankings, self.requests)
 
     @cached_property
     def latency(self) -> pl.DataFrame:
@@ -141,9 +139,11 @@ class Bench(Result):
     @cached_property
     def costs(self) -> pl.DataFrame:
         """What each system costs, of schema COSTS."""
-        return costs(
-            self.config, self._priced_requests, self.rankings, self.sustained, day=self.day, clusters=self._clusters
-        )
+        requests, clustering = self._priced_requests, self.scores.clustering
+        clusters = None
+        if clustering is not None and self.folder.kind != "load":
+            clusters = dict(zip(self.scores.query_ids, clustering.codes.tolist(), strict=True))
+        return costs(self.config, requests, self._request_costs, self.sustained, day=self.day, clusters=clusters)
 
     @cached_property
     def returns(self) -> pl.DataFrame:
@@ -190,13 +190,6 @@ class Bench(Result):
     def _priced_requests(self) -> pl.DataFrame:
         """Those that costs are computed from: of a load test, all that there are."""
         return self.requests if self.folder.kind == "load" else self._sequential
-
-    @property
-    def _clusters(self) -> dict[str, int] | None:
-        clustering = self.scores.clustering
-        if clustering is None or self.folder.kind == "load":
-            return None
-        return dict(zip(self.scores.query_ids, clustering.codes.tolist(), strict=True))
 
     @property
     def frame(self) -> pl.DataFrame:

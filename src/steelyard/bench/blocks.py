@@ -15,7 +15,7 @@ import polars as pl
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.own_paths import own_file
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.frames import ADDED, RANKINGS, REQUESTS
+from steelyard.bench.frames import ADDED, RANKINGS, REQUESTS, Option
 from steelyard.data.folders.manifests import BLOCKS
 from steelyard.io.native import native_reader
 from steelyard.io.write import write_bytes
@@ -32,13 +32,12 @@ class Block:
     """
 
     repetition: int
-    system: str
-    depth: int
+    option: Option
 
     @property
     def name(self) -> str:
         """What its files are called."""
-        return block_name(f"r{self.repetition}", self.system, self.depth)
+        return block_name(f"r{self.repetition}", self.option.system, self.option.depth)
 
 
 def plan_blocks(config: BenchConfig) -> list[Block]:
@@ -51,12 +50,11 @@ def plan_blocks(config: BenchConfig) -> list[Block]:
     >>> [block.name for block in plan_blocks(config)]
     ['r1-words-10', 'r1-words-50', 'r2-words-50', 'r2-words-10']
     """
-    pairs = [(system.name, depth) for system in config.rerankers for depth in config.depths]
-    rng, blocks = np.random.default_rng(config.seed), list[Block]()
-    order = list(range(len(pairs)))
+    rng, blocks, options = np.random.default_rng(config.seed), list[Block](), config.options
+    order = list(range(len(options)))
     for repetition in range(1, config.repetitions + 1):
-        order = rng.permutation(len(pairs)).tolist() if repetition % 2 else order[::-1]
-        blocks += [Block(repetition, *pairs[place]) for place in order]
+        order = rng.permutation(len(options)).tolist() if repetition % 2 else order[::-1]
+        blocks += [Block(repetition, options[place]) for place in order]
     return blocks
 
 
@@ -66,11 +64,12 @@ def block_name(*parts: object) -> str:
     >>> block_name("r1", "minilm", 50), block_name("open", "模型/一", 2.5)
     ('r1-minilm-50', 'open-06731527f026-2.5')
     """
-    return "-".join(text if _PLAIN.fullmatch(text) else _digest(text) for text in map(str, parts))
 
+    def plain(text: str) -> str:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return text if _PLAIN.fullmatch(text) else digest[:12]
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return "-".join(plain(str(part)) for part in parts)
 
 
 def has_block(folder: Path, name: str) -> bool:

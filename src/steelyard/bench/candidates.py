@@ -53,7 +53,7 @@ class Candidates:
     notes: Sequence[Note] = ()
     inputs: Inputs | None = field(default=None, repr=False)
 
-    def first(self, query_id: str, depth: int) -> Sequence[str]:
+    def first(self, query_id: str, depth: int | None) -> Sequence[str]:
         """The candidates that are reranked: the first `depth`, or all where there are fewer."""
         return self.doc_ids.get(query_id, ())[:depth]
 

@@ -21,6 +21,7 @@ from steelyard.base.errors import quoted
 from steelyard.base.limits import Limits, Words, above, at_least, between
 from steelyard.base.settings import Origin, SettingError, read_text, read_toml, validate
 from steelyard.bench.arrivals import MOST_REQUESTS, ArrivalLog
+from steelyard.bench.frames import Option
 from steelyard.io.json_files import parse_json
 from steelyard.measures import parse
 from steelyard.rag.config import (
@@ -445,6 +446,11 @@ class BenchConfig(_Table):
         return tuple(system for system in self.systems.values() if system.rerank is not None)
 
     @property
+    def options(self) -> list[Option]:
+        """All rerankers over all depths."""
+        return [Option(system.name, depth) for system in self.rerankers for depth in self.depths]
+
+    @property
     def whole_systems(self) -> tuple[BenchSystem, ...]:
         """The systems that take a question alone."""
         return tuple(system for system in self.systems.values() if system.is_whole)
@@ -520,12 +526,3 @@ def _with_log(load: LoadTable, base: Path) -> LoadTable:
         raise SettingError(
             f"{error}; arrivals are poisson, constant, or a log of requests", "load", "arrivals"
         ) from None
-
-
-def system_label(system: str, depth: int | None) -> str:
-    """What scores call a system over so many candidates.
-
-    >>> system_label("minilm", 50), system_label("mine", None)
-    ('minilm@50', 'mine')
-    """
-    return system if depth is None else f"{system}@{depth}"

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import polars as pl
+
+
+@dataclass(frozen=True)
+class Option:
+    """A reranker over the first `depth` candidates; without a depth a whole system, or the candidates as they are."""
+
+    system: str
+    depth: int | None
+
+    @property
+    def label(self) -> str:
+        """What scores call it."""
+        return system_label(self.system, self.depth)
+
+    @property
+    def rows(self) -> pl.Expr:
+        """Which rows of a frame are of it."""
+        return (pl.col("system") == self.system) & pl.col("depth").eq_missing(self.depth)
+
+
+def system_label(system: str, depth: int | None) -> str:
+    """What scores call a system over so many candidates.
+
+    >>> system_label("minilm", 50), system_label("mine", None)
+    ('minilm@50', 'mine')
+    """
+    return system if depth is None else f"{system}@{depth}"
+
+
+def rows_of(schema: pl.Schema, rows: Sequence[Mapping[str, object]] | Sequence[Sequence[object]]) -> pl.DataFrame:
+    """Rows of a schema, each a table or a list in its order; NaN is null."""
+    frame = pl.DataFrame(rows, schema=schema, orient=None if rows and isinstance(rows[0], Mapping) else "row")
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
 
 _Columns = dict[str, type[pl.DataType] | pl.DataType]
 _LABEL: _Columns = {"system": pl.String, "depth": pl.Int64}

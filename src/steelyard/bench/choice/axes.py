@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import Option
 from steelyard.bench.load.latency import time_percentiles
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
@@ -21,19 +22,6 @@ from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import less, mean_error
 
 _UPPER = 0.975
-
-
-@dataclass(frozen=True)
-class Option:
-    """The base, or a reranker at a depth;   label   what scores call it."""
-
-    system: str
-    depth: int | None
-
-    @property
-    def label(self) -> str:
-        """What scores call it."""
-        return system_label(self.system, self.depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +102,12 @@ def options_of(config: BenchConfig, scores: Scores) -> list[Option]:
     """The base, and all rerankers at all depths that were measured; none where the base was not, as under load."""
     if config.base_name not in scores.systems:
         return []
-    reranked = [Option(system.name, depth) for system in config.rerankers for depth in config.depths]
-    return [Option(config.base_name, None), *(option for option in reranked if option.label in scores.systems)]
+    return [Option(config.base_name, None), *(option for option in config.options if option.label in scores.systems)]
 
 
 def percentile_ms(requests: pl.DataFrame, option: Option, p: float) -> PercentileInterval | None:
     """A percentile of the latency of sequential requests, as of `time_percentiles`; None without any."""
-    mine = requests.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
+    mine = requests.filter(option.rows)
     return time_percentiles(mine, [p])[0] if mine.height else None
 
 
@@ -135,11 +122,10 @@ def latency_axis(requests: pl.DataFrame, options: Sequence[Option], p: float) ->
 
 def cost_axis(costs: pl.DataFrame, options: Sequence[Option]) -> Axis:
     """Costs of a question, which is nothing for the base;   costs   of schema COSTS"""
-    rows = {(row["system"], row["depth"]): row for row in costs.iter_rows(named=True)}
     absent = {"per_query": math.nan, "per_query_low": -math.inf, "per_query_high": math.inf}
     ends = [(0.0, 0.0, 0.0)]
     for option in options[1:]:
-        row = rows.get((option.system, option.depth), {})
+        (row,) = costs.filter(option.rows).to_dicts() or [{}]
         mean, low, high = (end if (value := row.get(name)) is None else value for name, end in absent.items())
         ends.append((mean, low, high))
     return _lower_axis(ends)

@@ -11,10 +11,10 @@ import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.base.percentiles import percentile_share
-from steelyard.bench.choice.axes import Axis, Option, Quality, cost_axis, latency_axis, options_of, percentile_ms
+from steelyard.bench.choice.axes import Axis, Quality, cost_axis, latency_axis, options_of, percentile_ms
 from steelyard.bench.choice.returns import NetBenefit
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.frames import CHOICE
+from steelyard.bench.frames import CHOICE, Option
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.experiment.table.scores import Scores
 from steelyard.stats.intervals.percentiles import PercentileInterval
@@ -255,8 +255,7 @@ def _holds_slo(config: BenchConfig, requests: pl.DataFrame, sustained: pl.DataFr
 
 def _bears_nothing(sustained: pl.DataFrame, option: Option) -> bool:
     """Whether the system failed under every load, and not for want of requests or of a machine that sends them."""
-    rows = sustained.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
-    failing = rows.filter(pl.col("rate").is_null() & ~pl.col("reason").is_in(INCONCLUSIVE))
+    failing = sustained.filter(option.rows).filter(pl.col("rate").is_null() & ~pl.col("reason").is_in(INCONCLUSIVE))
     return bool(failing.height)
 
 

@@ -14,9 +14,9 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.bench.choice.axes import Axis, Option, first_mean, options_of
+from steelyard.bench.choice.axes import Axis, first_mean, options_of
 from steelyard.bench.config import BenchConfig, ValueTable
-from steelyard.bench.frames import RETURNS
+from steelyard.bench.frames import RETURNS, Option
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.against import Sides, relative_check
 from steelyard.gates.profiles import Profile
@@ -208,8 +208,7 @@ def _paired(
 
 def _costs_of(of_requests: pl.DataFrame, option: Option, query_ids: Sequence[str]) -> Floats:
     """(q,) mean cost of each question over its repetitions; NaN where it is not known."""
-    mine = of_requests.filter(pl.col("system") == option.system, pl.col("depth").eq_missing(option.depth))
-    means = dict(mine.group_by("query_id").agg(pl.col("cost").mean()).iter_rows())
+    means = dict(of_requests.filter(option.rows).group_by("query_id").agg(pl.col("cost").mean()).iter_rows())
     return np.array([np.nan if (cost := means.get(query_id)) is None else cost for query_id in query_ids], np.float64)
 
 

@@ -30,7 +30,7 @@ class RerankerCalls:
     scores   query_id -> what the reranker gave last
     """
 
-    def __init__(self, reranker: Reranker, candidates: Candidates, depth: int) -> None:
+    def __init__(self, reranker: Reranker, candidates: Candidates, depth: int | None) -> None:
         self.scores: dict[str, list[float]] = {}
         self._name, self._rerank = type(reranker).__name__, _rerank_of(reranker)
         self._texts = {id: [candidates.texts[doc] for doc in candidates.first(id, depth)] for id in candidates.searched}
@@ -93,7 +93,7 @@ class PairTokens:
                 )
         return cls(counts, "tokenizer", reranker.max_tokens, is_limit_known=True)
 
-    def first(self, depth: int) -> PairTokens:
+    def first(self, depth: int | None) -> PairTokens:
         """Those of fewer candidates."""
         counts = {query_id: counts[:depth] for query_id, counts in self.counts.items()}
         return replace(self, counts=counts)

@@ -13,7 +13,8 @@ import polars as pl
 from steelyard.base.choices import Arrivals
 from steelyard.bench.arrivals import Schedule
 from steelyard.bench.blocks import block_name
-from steelyard.bench.config import BenchConfig, LoadTable, system_label
+from steelyard.bench.config import BenchConfig, LoadTable
+from steelyard.bench.frames import system_label
 from steelyard.bench.load.loops import occupy, offer
 from steelyard.bench.load.request_scores import load_name
 from steelyard.bench.load.served import Request

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from steelyard.bench.config import system_label
-from steelyard.bench.frames import DISPATCH_MS, ITL_MS, LATENCY_MS, SERVICE_MS, TTFT_MS
+from steelyard.bench.frames import DISPATCH_MS, ITL_MS, LATENCY_MS, SERVICE_MS, TTFT_MS, system_label
 from steelyard.experiment.table.percentiles import SECOND
 from steelyard.experiment.table.scores import Scores
 

@@ -16,6 +16,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.instances import Instances
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
+from steelyard.bench.frames import Option
 from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls
 from steelyard.bench.load.served import Ask, Request, Served, Streamed
 from steelyard.bench.load.templated import asking_template, documents_of
@@ -56,9 +57,9 @@ class LoadedSystem:
     prepare: Callable[[int], None] = field(default=lambda n: None, repr=False)
 
     @property
-    def is_of(self) -> pl.Expr:
-        """Which requests are of this system."""
-        return (pl.col("system") == self.name) & pl.col("depth").eq_missing(self.depth)
+    def option(self) -> Option:
+        """What its rows are of."""
+        return Option(self.name, self.depth)
 
     def labelled(self, requests: pl.DataFrame) -> pl.DataFrame:
         """Requests with the name, the depth and, where nobody accounts for them, the tokens of this system."""

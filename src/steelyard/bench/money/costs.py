@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
-from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.frames import COSTS, SERVICE_MS, Counted
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import COSTS, SERVICE_MS, Counted, Option
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.bench.money.pricing import cost_measure, currency_of, system_prices
+from steelyard.bench.quality.lists import append_columns, mean_where
 from steelyard.experiment.table.scores import Scores
-from steelyard.measures.spec import measure_or_column
 from steelyard.services.prices import UnitPrice
 from steelyard.stats.intervals.means import skewed_intervals
 
-_LABEL = ["system", "depth"]
-_RANKING = [*_LABEL, "repetition", "query_id"]
+_RANKING = ["system", "depth", "repetition", "query_id"]
 _COUNTED = pl.Enum(get_args(Counted))
 _MILLION = 1_000_000
 
@@ -45,6 +44,20 @@ class _Machine:
     depth: int | None = None
     measured: bool = False
 
+    @classmethod
+    def of(cls, requests: pl.DataFrame, sustained: pl.DataFrame | None) -> _Machine:
+        """The machine of one system: by the deepest of its sustained rates, but for those that say nothing of it."""
+        if sustained is None or not requests.height:
+            return cls()
+        says_nothing = pl.col("rate").is_null() & pl.col("reason").is_in(INCONCLUSIVE).fill_null(value=False)
+        rates = sustained.filter(pl.col("system") == requests["system"][0], ~says_nothing).sort("depth")
+        if not rates.height:
+            return cls()
+        depth, rate = rates.select("depth", "rate").row(-1)
+        at_depth = requests.filter(pl.col("outcome") == "ok", pl.col("depth").eq_missing(depth))
+        service_s = at_depth.select(SERVICE_MS.mean() / 1000).item()
+        return cls(rate * service_s if rate and service_s else None, depth, measured=True)
+
 
 def request_costs(
     config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame, sustained: pl.DataFrame | None = None
@@ -65,7 +78,7 @@ def request_costs(
     parts = [REQUEST_COSTS.to_frame()]
     for system, price in system_prices(config).items():
         rows = answered.filter(pl.col("system") == system)
-        cost = pl.lit(None, pl.Float64) if price is None else _COST[price.unit](price, _machine(rows, sustained))
+        cost = pl.lit(None) if price is None else _cost(price, _Machine.of(rows, sustained))
         tokens = pl.col("tokens_in") + pl.col("tokens_out").fill_null(0)
         parts.append(
             rows.select(*_RANKING, tokens.cast(pl.Float64).alias("tokens"), pl.col("counted").cast(_COUNTED),
@@ -74,90 +87,48 @@ def request_costs(
     return pl.concat(parts)
 
 
+def _cost(price: UnitPrice, machine: _Machine) -> pl.Expr:
+    """The cost of a request by its columns."""
+    if price.unit == "per_query":
+        return pl.lit(price.amount)
+    if price.unit == "per_1m_tokens":
+        per_in, per_out = price.of_tokens(1), price.of_tokens(0, 1)
+        return per_in * pl.col("tokens_in") + per_out * pl.col("tokens_out").fill_null(0)
+    if price.unit == "per_search_unit":
+        counted = pl.col("pair_tokens").map_elements(price.search_units, return_dtype=pl.Int64)
+        return price.amount * pl.coalesce(pl.col("search_units"), counted.cast(pl.Float64))
+    return pl.lit(None) if machine.served is None else price.of_seconds(1) / machine.served * pl.col("service_s")
+
+
 def costs(
-    config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame, sustained: pl.DataFrame | None = None, *,
+    config: BenchConfig, requests: pl.DataFrame, of_requests: pl.DataFrame, sustained: pl.DataFrame | None = None, *,
     day: datetime.date, clusters: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     """What each system costs at each depth, of schema COSTS.
 
-    requests, rankings, sustained   as of `request_costs`
+    of_requests   those of `request_costs`, which gets the same requests and sustained rates
     day        of the bench: a price that is much older is outdated
     clusters   query_id -> cluster, for intervals; None: each question by itself
     """
-    prices = system_prices(config)
+    prices, rows = system_prices(config), list[dict[str, Any]]()
     currency = currency_of(config, prices)
-    of_requests = request_costs(config, requests, rankings, sustained)
-    rows = []
-    measured = set(requests.select(_LABEL).unique().iter_rows())
-    for system, depth in [(system, depth) for system in prices for depth in (None, *config.depths)]:
-        if (system, depth) not in measured:
+    for option in [Option(system, depth) for system in prices for depth in (None, *config.depths)]:
+        if requests.filter(option.rows).is_empty():
             continue
-        price = prices[system]
-        mine = of_requests.filter(pl.col("system") == system, pl.col("depth").eq_missing(depth))
-        machine = _machine(requests.filter(pl.col("system") == system), sustained)
-        row = {"system": system, "depth": depth, "currency": currency, **_described(price), **_amounts(mine, clusters)}
+        price = prices[option.system]
+        machine = _Machine.of(requests.filter(pl.col("system") == option.system), sustained)
+        row = {
+            "system": option.system, "depth": option.depth, "currency": currency,
+            **_amounts(of_requests.filter(option.rows), clusters),
+        }  # fmt: skip
+        if price is not None:
+            row |= {"price": price.name, "unit": price.unit, "unit_price": price.amount, "source": price.source or None}
+            row["date"] = None if price.day is None else price.day.isoformat()
         row["status"] = _status(price, row, machine, day)
         if config.value is not None and row["per_query"] is not None:
             row["per_day"] = row["per_query"] * config.value.queries_per_day
         rows.append(row)
     return pl.DataFrame(rows, schema=COSTS)
-
-
-_Cost = Callable[[UnitPrice, _Machine], pl.Expr]
-
-
-def _of_query(price: UnitPrice, _: _Machine) -> pl.Expr:
-    return pl.lit(price.amount)
-
-
-def _of_tokens(price: UnitPrice, _: _Machine) -> pl.Expr:
-    per_in, per_out = price.of_tokens(1), price.of_tokens(0, 1)
-    return per_in * pl.col("tokens_in") + per_out * pl.col("tokens_out").fill_null(0)
-
-
-def _of_search_units(price: UnitPrice, _: _Machine) -> pl.Expr:
-    counted = pl.col("pair_tokens").map_elements(price.search_units, return_dtype=pl.Int64)
-    return price.amount * pl.coalesce(pl.col("search_units"), counted.cast(pl.Float64))
-
-
-def _of_time(price: UnitPrice, machine: _Machine) -> pl.Expr:
-    if machine.served is None:
-        return pl.lit(None, pl.Float64)
-    return price.of_seconds(1) / machine.served * pl.col("service_s")
-
-
-_COST: Mapping[str, _Cost] = {
-    "per_query": _of_query, "per_1m_tokens": _of_tokens, "per_search_unit": _of_search_units, "per_gpu_hour": _of_time,
-}  # fmt: skip
-
-
-def _machine(requests: pl.DataFrame, sustained: pl.DataFrame | None) -> _Machine:
-    """The machine of one system: by the deepest of its sustained rates."""
-    if sustained is None or not requests.height:
-        return _Machine()
-    rates = sustained.filter(pl.col("system") == requests["system"][0], ~_says_nothing()).sort("depth")
-    if not rates.height:
-        return _Machine()
-    depth, rate = rates.select("depth", "rate").row(-1)
-    at_depth = requests.filter(pl.col("outcome") == "ok", pl.col("depth").eq_missing(depth))
-    service_s = at_depth.select(SERVICE_MS.mean() / 1000).item()
-    served = rate * service_s if rate and service_s else None
-    return _Machine(served, depth, measured=True)
-
-
-def _says_nothing() -> pl.Expr:
-    """Of rates that were sustained: whether none was found for reasons that say nothing of the system."""
-    return pl.col("rate").is_null() & pl.col("reason").is_in(INCONCLUSIVE).fill_null(value=False)
-
-
-def _described(price: UnitPrice | None) -> dict[str, Any]:
-    if price is None:
-        return {}
-    day = "" if price.day is None else price.day.isoformat()
-    return {
-        "price": price.name, "unit": price.unit, "unit_price": price.amount, "date": day or None,
-        "source": price.source or None,
-    }  # fmt: skip
 
 
 def _amounts(of_requests: pl.DataFrame, clusters: Mapping[str, int] | None) -> dict[str, Any]:
@@ -206,58 +177,38 @@ def _status(price: UnitPrice | None, row: Mapping[str, Any], machine: _Machine, 
     return next((status for status, holds in conditions.items() if holds), "known")
 
 
-def with_costs(
-    config: BenchConfig, scores: Scores, requests: pl.DataFrame, rankings: pl.DataFrame,
-    sustained: pl.DataFrame | None = None,
-) -> Scores:  # fmt: skip
+def with_costs(config: BenchConfig, scores: Scores, requests: pl.DataFrame, of_requests: pl.DataFrame) -> Scores:
     """The scores with one more column of numbers, such as cost_usd; as they are where nothing has a price.
 
-    requests, rankings, sustained   as of `request_costs`
+    requests, of_requests   as of `costs`
     Returns   costs of the candidates as they are are 0, since all pay these alike; NaN where a cost is not known
     """
     prices = system_prices(config)
     if all(price is None for price in prices.values()):
         return scores
-    of_runs = _costs_of_runs(request_costs(config, requests, rankings, sustained), requests, scores.query_ids)
-    s, _, q = scores.values.shape
-    unknown = np.full((1, q), np.nan)
-    values = np.stack([_mean_of_runs(of_runs.get(system, unknown)) for system in scores.systems])
+    of_runs, q = _costs_of_runs(requests, of_requests, scores.query_ids), len(scores.query_ids)
+    runs = {system: of_runs.get(system, np.full((1, q), np.nan)) for system in scores.systems}
+    values = np.stack([mean_where(costs, ~np.isnan(costs)) for costs in runs.values()])
     values[[system == config.base_name for system in scores.systems]] = 0.0
-    repeats = dict[str, Floats]()
-    for system, runs in scores.repeats.items():
-        of_label = np.broadcast_to(of_runs.get(system, unknown), (len(runs), q))
-        repeats[system] = np.concatenate([runs, of_label[:, None]], axis=1)
-    name = cost_measure(currency_of(config, prices))
-    return replace(
-        scores, measures=[*scores.measures, measure_or_column(name)], repeats=repeats,
-        values=np.concatenate([scores.values, values[:, None]], axis=1),
-        judged=np.concatenate([scores.judged, np.full((s, 1, q), np.nan)], axis=1),
-        no_relevant=np.concatenate([scores.no_relevant, np.zeros((s, 1, q), bool)], axis=1),
-        causes=None if scores.causes is None else np.pad(scores.causes, [(0, 0), (0, 1), (0, 0)]),
-    )  # fmt: skip
+    repeats = {
+        system: np.concatenate([rows, np.broadcast_to(runs[system], (len(rows), q))[:, None]], axis=1)
+        for system, rows in scores.repeats.items()
+    }
+    return append_columns(scores, [cost_measure(currency_of(config, prices))], values[:, None], repeats)
 
 
 def _costs_of_runs(
-    of_requests: pl.DataFrame, requests: pl.DataFrame, query_ids: Sequence[str]
+    requests: pl.DataFrame, of_requests: pl.DataFrame, query_ids: Sequence[str]
 ) -> dict[str, Floats]:  # fmt: skip
     """Label -> (r, q) cost of each question in each repetition; NaN where it is not known."""
     place = {query_id: q for q, query_id in enumerate(query_ids)}
-    keys = ["system", "depth"]
-    costs = of_requests.drop_nulls("cost").partition_by(keys, as_dict=True)
     of_runs = dict[str, Floats]()
-    for (system, depth), asked in requests.partition_by(keys, as_dict=True).items():
-        repetition_row = {repetition: r for r, repetition in enumerate(asked["repetition"].unique().sort())}
-        of_label = np.full((len(repetition_row), len(place)), np.nan)
-        rows = costs.get((system, depth), of_requests.clear())
-        for repetition, query_id, cost in rows.select("repetition", "query_id", "cost").iter_rows():
+    for system, depth in requests.select("system", "depth").unique().iter_rows():
+        option = Option(system, depth)
+        row = {repetition: r for r, repetition in enumerate(requests.filter(option.rows)["repetition"].unique().sort())}
+        costs = of_runs[option.label] = np.full((len(row), len(place)), np.nan)
+        known = of_requests.filter(option.rows).drop_nulls("cost").select("repetition", "query_id", "cost")
+        for repetition, query_id, cost in known.iter_rows():
             if query_id in place:
-                of_label[repetition_row[repetition], place[query_id]] = cost
-        of_runs[system_label(str(system), depth)] = of_label
+                costs[row[repetition], place[query_id]] = cost
     return of_runs
-
-
-def _mean_of_runs(costs: Floats) -> Floats:
-    """(q,) means of (r, q) costs, of the repetitions that have one; NaN where none has."""
-    there = ~np.isnan(costs)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, costs, 0.0).sum(axis=0) / there.sum(axis=0))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.bench.candidates import Candidates
-from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.frames import Option
 from steelyard.bench.quality.gains import ceiling_label
 from steelyard.data.run import ranked
 from steelyard.experiment.door.weighed import Weighed
-from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Alignment, Measure
 from steelyard.measures.alignment import Evidence, by_query, rank_order
@@ -26,59 +26,50 @@ _OTHERWISE = {"numbers", "characters", "answers"}
 """Inputs of measures that no order of the labels decides."""
 
 
-def ceilings(config: BenchConfig, candidates: Candidates, weighing: Weighing, quality: Scores) -> Scores:
-    """The scores of the best order of the first candidates, depth by depth."""
-    base = weighing.weighed[0]
-    names, s = [ceiling_label(depth) for depth in config.depths], len(config.depths)
-    values = np.stack([_ceiling(candidates, base, quality, depth) for depth in config.depths])
+def ceilings(depths: Sequence[int], candidates: Candidates, base: Weighed, quality: Scores) -> Scores:
+    """The scores of the best order of the first candidates, depth by depth; no value where the base has none.
+
+    base   the candidates as they are;   quality   their scores, and those of rerankers
+    """
+    names, s = [ceiling_label(depth) for depth in depths], len(depths)
+    document_of = {} if base.documents is None else base.documents.document_of
+    values = []
+    for depth in depths:
+        # Chunks or documents that the first candidates are: fewer, where chunks share documents.
+        heads = (candidates.first(query_id, depth) for query_id in base.alignment.query_id)
+        n = np.array([len({document_of.get(doc_id, doc_id) for doc_id in head}) for head in heads], np.int64)
+        values.append(np.stack([ideal_values(base, spec, n) for spec in quality.measures]))
+    ideal = np.where(np.isnan(quality.values[0]), np.nan, np.stack(values))
     first = quality.filter(systems=[quality.systems[0]])
 
-    def again(array: Floats) -> Floats:
+    def again(array: Any) -> Any:
         return np.repeat(array, s, axis=0)
 
+    of_systems = ("missing", "no_relevant", "failed", "unwinnable", "unjudged_queries")
     return replace(
-        first, systems=names, values=values, judged=np.full(values.shape, np.nan),
-        missing=np.repeat(first.missing, s, axis=0),
-        no_relevant=np.repeat(first.no_relevant, s, axis=0), failed=np.repeat(first.failed, s, axis=0),
-        unwinnable=np.repeat(first.unwinnable, s, axis=0), unjudged_queries=np.repeat(first.unjudged_queries, s),
-        gold=[*first.gold] * s, notes={},
+        first, systems=names, values=ideal, judged=np.full(ideal.shape, np.nan), gold=[*first.gold] * s, notes={},
+        **{name: again(getattr(first, name)) for name in of_systems},
         perfect={name: again(part() if callable(part) else part) for name, part in first.perfect.items()},
         recipe_parts={**first.recipe_parts, "runs": lambda: _digests(names, base)},
     )  # fmt: skip
 
 
-def ceilings_of_rerankers(config: BenchConfig, quality: Scores, of_depths: Scores) -> Mapping[str, Floats]:
+def ceilings_of_rerankers(options: Sequence[Option], quality: Scores, of_depths: Scores) -> Mapping[str, Floats]:
     """measure -> (s, q) values of the best order of what each system reranks, as `Scores.ceilings` has them.
 
     of_depths   those that `ceilings` returns
     """
-    depth_of = {system_label(system.name, depth): depth for system in config.rerankers for depth in config.depths}
+    ceiling_of = {option.label: of_depths.systems.index(ceiling_label(option.depth)) for option in options}
     values = np.full((len(quality.systems), *of_depths.values.shape[1:]), np.nan)
     for i, system in enumerate(quality.systems):
-        if system in depth_of:
-            values[i] = of_depths.values[config.depths.index(depth_of[system])]
+        if system in ceiling_of:
+            values[i] = of_depths.values[ceiling_of[system]]
     return {str(measure): values[:, j] for j, measure in enumerate(of_depths.measures)}
-
-
-def _ceiling(candidates: Candidates, base: Weighed, quality: Scores, depth: int) -> Floats:
-    """(m, q) values of the best order of the first `depth` candidates; no value where the base has none."""
-    n = _reordered(candidates, base, depth)
-    values = np.stack([ideal_values(base, spec, n) for spec in quality.measures])
-    return np.where(np.isnan(quality.values[0]), np.nan, values)
-
-
-def _reordered(candidates: Candidates, base: Weighed, depth: int) -> Ints:
-    """(q,) how many chunks or documents the first `depth` candidates are: fewer, where chunks share documents."""
-    document_of = {} if base.documents is None else base.documents.document_of
-    heads = (candidates.first(query_id, depth) for query_id in base.alignment.query_id)
-    return np.array([len({document_of.get(doc_id, doc_id) for doc_id in head}) for head in heads], np.int64)
 
 
 def _digests(names: Sequence[str], base: Weighed) -> dict[str, str]:
     """Fingerprints of lists in their best order, by which no two depths are taken for the same run."""
-    return {
-        name: "sha256:" + hashlib.sha256(f"{base.digest()}\n{name}".encode()).hexdigest() for name in names
-    }  # fmt: skip
+    return {name: "sha256:" + hashlib.sha256(f"{base.digest()}\n{name}".encode()).hexdigest() for name in names}
 
 
 def ideal_values(weighed: Weighed, spec: Measure, n: Ints) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,7 @@ import polars as pl
 from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.defaults import DefaultMeasures
-from steelyard.bench.config import BenchConfig, system_label
-from steelyard.bench.frames import QUALITY
+from steelyard.bench.frames import QUALITY, Option, rows_of
 from steelyard.comparison.differences import NO_INTERVAL, difference_interval, interval_alphas
 from steelyard.comparison.plan import Plan
 from steelyard.experiment.table.percentiles import run_values
@@ -36,7 +35,7 @@ OVERLAP_K = 10
 """Results whose overlap is shown, where the first measure has no cut-off."""
 
 
-def ceiling_label(depth: int) -> str:
+def ceiling_label(depth: int | None) -> str:
     """What ceilings call the best order of so many candidates.
 
     >>> ceiling_label(50)
@@ -58,8 +57,7 @@ class _Pair:
     percentiles   the difference of a measure that is a percentile, over all runs; None of means
     """
 
-    system: str
-    depth: int
+    option: Option
     measure: Measure
     base: Floats
     reranked: Floats
@@ -105,14 +103,14 @@ class _Pair:
         )
 
 
-def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.DataFrame:
+def quality(options: Sequence[Option], scores: Scores, ceilings: Scores | None) -> pl.DataFrame:
     """Each reranker over each depth beside the candidates as they are, of schema QUALITY.
 
     scores, ceilings   of `weigh`; the measures are those of the ceilings, and without any there are no rows
     Tests are paired t tests, of percentiles tests by ranks, with the error of clusters where questions have some,
     corrected by Holm over all rows.  A geometric mean has none.
     """
-    pairs = [] if ceilings is None else list(_pairs(config, scores, ceilings))
+    pairs = [] if ceilings is None else list(_pairs(options, scores, ceilings))
     tested = [pair.p for pair in pairs]
     corrected = correct(tested, method="holm", family="rerankers, depths and measures").adjusted
     alphas = _alphas(np.array(tested), corrected)
@@ -122,30 +120,29 @@ def quality(config: BenchConfig, scores: Scores, ceilings: Scores | None) -> pl.
         _row(*parts) | {"detectable": parts[0].detectable(plan)}
         for parts in zip(pairs, tested, corrected.tolist(), ends, alphas, strict=True)
     ]
-    return pl.DataFrame(rows, schema=QUALITY).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return rows_of(QUALITY, rows)
 
 
-def _pairs(config: BenchConfig, scores: Scores, ceilings: Scores) -> Iterator[_Pair]:
-    """One a reranker, depth and measure of those that were weighed, in the order of the configuration."""
-    place = {name: i for i, name in enumerate(scores.systems)}
+def _pairs(options: Sequence[Option], scores: Scores, ceilings: Scores) -> Iterator[_Pair]:
+    """One an option and measure of those that were weighed; the first system is the base."""
     clusters = None if scores.clustering is None else scores.clustering.codes
-    for system in config.rerankers:
-        for depth in config.depths:
-            if (i := place.get(system_label(system.name, depth))) is None:
-                continue
-            for j, measure in enumerate(ceilings.measures):
-                base, reranked = scores.values[place[config.base_name], j], scores.values[i, j]
-                ceiling = ceilings.values[ceilings.systems.index(ceiling_label(depth)), j]
-                paired = ~(np.isnan(base) | np.isnan(reranked))
-                yield _Pair(
-                    system.name, depth, measure, base[paired], reranked[paired],
-                    _known_ceiling(ceiling[paired], np.maximum(base[paired], reranked[paired])),
-                    None if clusters is None else clusters[paired],
-                    _percentiles(scores, place[config.base_name], i, j, paired),
-                )  # fmt: skip
+    for option in options:
+        if option.label not in scores.systems:
+            continue
+        i = scores.systems.index(option.label)
+        for j, measure in enumerate(ceilings.measures):
+            base, reranked = scores.values[0, j], scores.values[i, j]
+            ceiling = ceilings.values[ceilings.systems.index(ceiling_label(option.depth)), j]
+            paired = ~(np.isnan(base) | np.isnan(reranked))
+            yield _Pair(
+                option, measure, base=base[paired], reranked=reranked[paired],
+                ceiling=_known_ceiling(ceiling[paired], np.maximum(base[paired], reranked[paired])),
+                clusters=None if clusters is None else clusters[paired],
+                percentiles=_percentiles(scores, i, j, paired),
+            )  # fmt: skip
 
 
-def _percentiles(scores: Scores, base: int, reranked: int, j: int, paired: Bools) -> PercentileDifference | None:
+def _percentiles(scores: Scores, reranked: int, j: int, paired: Bools) -> PercentileDifference | None:
     """The difference of a percentile over all runs; None without questions, and for measures that are none.
 
     In place of a repetition that failed counts the mean of the others.
@@ -159,7 +156,7 @@ def _percentiles(scores: Scores, base: int, reranked: int, j: int, paired: Bools
         return np.where(np.isnan(rows), scores.values[i, j], rows)[:, paired]
 
     clusters = None if scores.clustering is None else scores.clustering.codes[paired]
-    return percentile_difference(runs(base), runs(reranked), share, clusters=clusters)
+    return percentile_difference(runs(0), runs(reranked), share, clusters=clusters)
 
 
 def _known_ceiling(ceiling: Floats, reached: Floats) -> Floats:
@@ -194,8 +191,9 @@ def _row(
     counts, captured = win_tie_loss(pair.sign * d), _captured(pair, alpha)
     base, reranked, ceiling = (_aggregate(pair.measure, values) for values in (pair.base, pair.reranked, pair.ceiling))
     return {
-        "system": pair.system, "depth": pair.depth, "measure": str(pair.measure), "n": len(d), "base": base,
-        "reranked": reranked, "difference": reranked - base, "difference_low": low, "difference_high": high, "p": p,
+        "system": pair.option.system, "depth": pair.option.depth, "measure": str(pair.measure), "n": len(d),
+        "base": base, "reranked": reranked,
+        "difference": reranked - base, "difference_low": low, "difference_high": high, "p": p,
         "p_corrected": corrected, "won": counts.n_wins, "tied": counts.n_ties, "lost": counts.n_losses,
         "ceiling": ceiling, "captured": captured.share,
         "captured_low": captured.low if math.isfinite(captured.low) else math.nan, "captured_high": captured.high,

@@ -22,8 +22,8 @@ from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.candidates import Candidates, open_candidates, search_candidates
-from steelyard.bench.config import BenchConfig, LoadTable, system_label
-from steelyard.bench.frames import DISPATCH_MS, REQUESTS
+from steelyard.bench.config import BenchConfig, LoadTable
+from steelyard.bench.frames import DISPATCH_MS, REQUESTS, system_label
 from steelyard.bench.load.levels import (
     LEAST_GROWTH,
     Level,
@@ -311,7 +311,7 @@ def measure_load(
             if loads.load.sweep:
                 requests = loads.sweep(system, requests)
             if loads.load.searches and mine:
-                alone = REQUESTS.to_frame() if before is None else before.filter(system.is_of)
+                alone = REQUESTS.to_frame() if before is None else before.filter(system.option.rows)
                 loads.search(system, pl.concat([alone, requests]))
     except KeyboardInterrupt as error:
         raise BenchInterrupted(len(loads.names), loads.n) from error

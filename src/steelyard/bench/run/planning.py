@@ -17,7 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.choice.axes import first_mean
 from steelyard.bench.choice.choice import ALPHA_OF_TWO
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.frames import RANKINGS, REQUESTS
+from steelyard.bench.frames import RANKINGS, REQUESTS, Option
 from steelyard.bench.load.calling import estimated_tokens, estimated_usage
 from steelyard.bench.load.levels import search_seconds
 from steelyard.bench.load.served import Request
@@ -178,7 +178,7 @@ def _rows(work: BenchWork, done: set[str], answers: Mapping[str, Request]) -> It
         pl.col("pairs", "tokens", "cost", "seconds").mean()
     )
     for row in per_question.iter_rows(named=True):
-        blocks = [block for block in work.blocks if (block.system, block.depth) == (row["system"], row["depth"])]
+        blocks = [block for block in work.blocks if block.option == Option(row["system"], row["depth"])]
         n = len(work.candidates.searched) * sum(block.name not in done for block in blocks)
         n += min(work.config.warm_up, len(work.candidates.searched)) if n else 0
         yield _row(row, "sequential", n) | {"seconds": None if row["seconds"] is None else row["seconds"] * n}

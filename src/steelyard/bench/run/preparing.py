@@ -105,11 +105,13 @@ def block_digests(
     """What each block measures: reranker, questions, candidates and their texts; where it differs, it is another."""
     systems = {name: describe(reranker).digest for name, reranker in rerankers.items()}
     texts = {doc_id: text_key(text).hex() for doc_id, text in candidates.texts.items()}
-    asked = {
+    asked: dict[int | None, str] = {
         depth: digest([
             (query_id, candidates.queries[query_id], [(doc, texts[doc]) for doc in candidates.first(query_id, depth)])
             for query_id in candidates.searched
         ])
         for depth in config.depths
     }  # fmt: skip
-    return {block.name: digest(systems[block.system], asked[block.depth], config.timeout) for block in blocks}
+    return {
+        block.name: digest(systems[block.option.system], asked[block.option.depth], config.timeout) for block in blocks
+    }

@@ -18,7 +18,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import Block, read_rankings, read_requests, write_block
 from steelyard.bench.candidates import Candidates, search_candidates
-from steelyard.bench.config import BenchConfig, LoadTable, system_label
+from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.frames import RANKINGS
 from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.load.loops import quiet_interpreter
@@ -102,7 +102,7 @@ def bench_rerankers(
 
 def _open_rerankers(writer: BenchWriter, work: BenchWork) -> Iterator[tuple[str, _Measured]]:
     """Those with blocks that are not on disk, by system."""
-    due = {block.system for block in work.blocks if block.name not in set(writer.done)}
+    due = {block.option.system for block in work.blocks if block.name not in set(writer.done)}
     for name, reranker in work.rerankers.items():
         if name in due:
             yield name, _Measured(name, reranker, work.candidates, work.config)
@@ -136,13 +136,13 @@ def _measure(writer: BenchWriter, work: BenchWork, systems: Mapping[str, _Measur
             for block in blocks:
                 if block.name in done:
                     continue
-                live = LiveBlock(system_label(block.system, block.depth))
+                live = LiveBlock(block.option.label)
 
                 def tick(request: Request, begun: int = n_done, live: LiveBlock = live) -> None:
                     live.add(request.end - request.intended, is_answered=request.outcome == "ok")
                     progress("requests", begun + request.number + 1, n * len(blocks))
 
-                write_block(writer.path, block.name, *systems[block.system].run(block, tick))
+                write_block(writer.path, block.name, *systems[block.option.system].run(block, tick))
                 done.add(block.name)
                 n_done += n
     except KeyboardInterrupt as error:
@@ -173,7 +173,7 @@ class _Measured:
         self._tokens = PairTokens.of(reranker, candidates, config.depths[-1])
         self._queries = [(query_id, candidates.queries[query_id]) for query_id in candidates.searched]
         self._caller = PatientCaller(config.timeout)
-        self._warm = set[int]()
+        self._warm = set[int | None]()
 
     @property
     def first(self) -> LoadedSystem:
@@ -185,15 +185,15 @@ class _Measured:
 
     def run(self, block: Block, tick: Callable[[Request], None]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The requests and rankings of a block."""
-        calls = RerankerCalls(self._reranker, self._candidates, block.depth)
-        if block.depth not in self._warm:
+        option = block.option
+        calls = RerankerCalls(self._reranker, self._candidates, option.depth)
+        if option.depth not in self._warm:
             self._warm_up(calls)
-            self._warm.add(block.depth)
-
-        tokens = self._tokens.first(block.depth)
+            self._warm.add(option.depth)
+        tokens = self._tokens.first(option.depth)
         requests = tokens.fill(call_in_turn(calls, self._queries, self._caller, tick=tick))
         requests = requests.with_columns(
-            system=pl.lit(block.system), depth=pl.lit(block.depth, pl.Int64),
+            system=pl.lit(option.system), depth=pl.lit(option.depth, pl.Int64),
             repetition=pl.lit(block.repetition, pl.Int64),
         )  # fmt: skip
         return requests, _rankings(requests, calls, tokens)

@@ -15,7 +15,7 @@ from steelyard.bench.candidates import Candidates, open_bench_inputs
 from steelyard.bench.choice.returns import success_of
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.load.throughput import Objective, sustained, throughput
-from steelyard.bench.money.costs import with_costs
+from steelyard.bench.money.costs import request_costs, with_costs
 from steelyard.bench.quality.ceilings import ceilings, ceilings_of_rerankers
 from steelyard.bench.quality.gains import MEASURES
 from steelyard.bench.quality.lists import Reranking, reranked_list, rerankings_of, with_columns
@@ -44,16 +44,17 @@ def weigh(
 
     Without rankings it is the candidates alone that are weighed, which tells whether all inputs fit together.
     """
-    rerankings = list(rerankings_of(config, candidates, rankings, requests))
+    rerankings = rerankings_of(config.options, candidates, rankings, requests)
     weighing = _weighing(config, candidates, rerankings)
     specs = quality_measures(config, weighing)
     quality = weighing.scores(specs, min_gain=config.min_gain)
-    of_depths = ceilings(config, candidates, weighing, quality)
-    quality = replace(quality, ceilings=ceilings_of_rerankers(config, quality, of_depths))
+    of_depths = ceilings(config.depths, candidates, weighing.weighed[0], quality)
+    quality = replace(quality, ceilings=ceilings_of_rerankers(config.options, quality, of_depths))
     scores = with_columns(quality, weighing, rerankings)
     rates = sustained(throughput(requests, Objective.of(config.load)))
-    scores = with_costs(config, scores, requests.filter(loop="sequential"), rankings, rates)
-    return scores, of_depths
+    sequential = requests.filter(loop="sequential")
+    of_requests = request_costs(config, sequential, rankings, rates)
+    return with_costs(config, scores, sequential, of_requests), of_depths
 
 
 def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:

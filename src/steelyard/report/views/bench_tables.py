@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.config import BenchConfig, system_label
+from steelyard.bench.config import BenchConfig
+from steelyard.bench.frames import system_label
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.report.views.numbers import (
     amount,
