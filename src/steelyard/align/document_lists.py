@@ -31,7 +31,7 @@ _FEW_QUESTIONS = 3
 
 
 def naming_notes(gold: ResolvedGold, outputs: Outputs) -> Iterator[Note]:
-    """What to know about names of documents in gold and outputs.
+    """Notes on names of documents in gold and outputs.
 
     quote_elsewhere     quotes that no chunk of their document holds, and that are word for word in a text which their
                         question retrieved, of a document whose name and theirs mean nothing to each other
@@ -109,7 +109,7 @@ def _retrieved(resolved: ResolvedGold, outputs: Outputs, queries: set[int]) -> d
 
 
 def names_documents(questions: Questions) -> bool:
-    """Whether all gold of questions is whole documents, none of which is an alternative of another.
+    """True if all gold of questions is whole documents, none of which is an alternative of another.
 
     >>> names_documents(Questions([{"qid": "q", "query": "?", "evidence": [{"doc": "a"}, {"doc": "b"}]}]))
     True
@@ -292,7 +292,7 @@ def _check_pieces(gold: Gold) -> None:
 
 @dataclass(frozen=True)
 class _Names:
-    """What documents are called in lists and labels, by whatever name gold or chunks call them.
+    """Names of documents in lists and labels, by whatever name gold or chunks call them.
 
     of_chunks   (n,) the document of each chunk of the table; a chunk that says none is one by its id
     chunk       the same by the id of each chunk;   name   of the documents by number

@@ -55,11 +55,11 @@ class NumberedDocuments:
         return NOWHERE if doc is None else self.row.get(doc, NOWHERE)
 
     def are_one(self, doc: str, other: str) -> bool:
-        """Whether two names mean the same document."""
+        """True if two names mean the same document."""
         return (number := self.number(doc)) != NOWHERE and number == self.number(other)
 
     def holds(self, number: int) -> bool:
-        """Whether this is the number of a document of the corpus, or of a chunk."""
+        """True if this is the number of a document of the corpus, or of a chunk."""
         return 0 <= number < self.n
 
 

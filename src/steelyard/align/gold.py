@@ -76,11 +76,11 @@ class Gold:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """How many pieces of each kind count."""
+        """Number of pieces of each kind that count."""
         return dict(Counter(self.pieces[row].kind for row in self.counted(range(len(self.pieces)))))
 
     def counted(self, rows: Iterable[int]) -> list[int]:
-        """Those of the rows that count as gold: none that is judged 0, and of alternatives the first alone."""
+        """Rows that count as gold: none that is judged 0, and of alternatives the first alone."""
         firsts: dict[int, int] = {}
         for row in rows:
             if self.gain[row] > 0:
@@ -125,6 +125,6 @@ class Gold:
         return np.array([i for i, piece in enumerate(self.pieces) if piece.kind in kinds], np.int64)
 
     def where(self, row: int) -> str:
-        """Where a piece is labelled, for messages."""
+        """Place where a piece is labelled, for messages."""
         question = self.questions[self.query[row]]
         return f"{question.where}, question {question.query_id!r}"

@@ -76,7 +76,7 @@ class Streaks:
 
     @classmethod
     def of(cls, places: Ints) -> Streaks:
-        """Those of ascending places whose score equals the one above."""
+        """Ascending places whose score equals the one above."""
         opens = np.flatnonzero(np.diff(places, prepend=-1) > 1)
         return cls(places[opens] - 1, np.diff(opens, append=len(places)) + 1)
 
@@ -211,7 +211,7 @@ def refuse_look_alikes(truth: Truth, run_name: str, doc_ids: Iterable[str]) -> N
 
 
 def _look_alike(ours: Iterable[str], theirs: Iterable[str]) -> str:
-    """How two ids differ that nobody can tell apart by sight; nothing where there are no such two."""
+    """Difference of two ids that look alike; nothing where there are no such two."""
     by_sight = {_seen(id): id for id in ours}
     for their in theirs:
         our = by_sight.get(_seen(their), their)

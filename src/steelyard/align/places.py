@@ -151,7 +151,7 @@ _WHITE_SPACE = np.array([code for code in range(0x3001) if chr(code).isspace()],
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """What chunks hold of pieces; m stretches.
+    """Stretches of pieces that chunks hold; m of them.
 
     piece, chunk  (m,) the gold piece and the chunk that holds some of it
     place         (m,) a number for each place of each piece: what chunks hold of one place adds up
@@ -266,7 +266,7 @@ class Holdings:
 
 
 def _visible(documents: Sequence[Document], used: Ints) -> tuple[Ints, Ints]:
-    """Where the counts of each document begin, and how many characters before each of its own are not white space."""
+    """Offsets of each document's counts, and how many characters before each of its own are not white space."""
     base = np.zeros(len(documents), np.int64)
     counts, n = [np.zeros(0, np.int64)], 0
     for doc in used.tolist():

@@ -144,7 +144,7 @@ def align(truth: Truth, run: Run | StreamedRun, *, on_duplicate: OnDuplicate = "
 def align_all(
     truth: Truth, runs: Sequence[Run | StreamedRun], *, on_duplicate: OnDuplicate = "error"
 ) -> Iterator[Aligned]:
-    """What `align` gives for each run, in order; small files are read and aligned many at a time.
+    """Result of `align` for each run, in order; small files are read and aligned many at a time.
 
     Raises   as `align`
     """

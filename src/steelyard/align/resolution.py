@@ -66,7 +66,7 @@ class Resolution:
         return self.gold.groups_of(self.holdings.piece[first > 0])
 
     def first_ranks(self, ranking: pl.DataFrame, place: Ints) -> pl.DataFrame:
-        """What retrieved chunks hold: group, query, chunk, rank, and `first` and `by_parts`.
+        """Pieces that retrieved chunks hold: group, query, chunk, rank, and `first` and `by_parts`.
 
         first, by_parts   the rank from which its place is held, and from which by parts of it, as of `Holdings`
         ranking   query, chunk and rank of every retrieved chunk;   place   (q,) the query of each question
@@ -249,7 +249,7 @@ def _texts_of_spans(gold: Gold, placed: Ints, spans: Spans, documents: NumberedD
 
 
 def _may_be_of(piece: Piece, doc: str | None, documents: NumberedDocuments) -> bool:
-    """Whether a chunk of a document may hold the piece."""
+    """True if a chunk of a document may hold the piece."""
     return piece.kind == "text" or doc is None or documents.are_one(doc, piece.doc)
 
 

@@ -26,7 +26,7 @@ _STAND_IN = "\x00gold "
 
 @dataclass(frozen=True)
 class GoldMapping:
-    """How gold was resolved among the chunks of one system.
+    """Mapping of gold resolved among the chunks of one system.
 
     rule, steps    by which chunks hold a piece, and text was folded
     kinds          how many gold pieces of each kind there are: none that is judged 0, and alternatives as one piece
@@ -156,7 +156,7 @@ class Resolver:
 
 
 def equal_documents(some: Sequence[Document] | None, others: Sequence[Document] | None) -> bool:
-    """Whether both are the same documents in the same order, or neither is known."""
+    """True if both are the same documents in the same order, or neither is known."""
     return some is others or (some is not None and others is not None and list(some) == list(others))
 
 

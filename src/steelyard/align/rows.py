@@ -149,7 +149,7 @@ class _Lists:
 
 @dataclass(frozen=True)
 class _Part:
-    """What some lists hold.
+    """Hits of some lists.
 
     listed, counts      (b,) their queries, and how many documents each has
     query, rank, label  (h,) of each judged document;   tied   blocks of ties, if there are any

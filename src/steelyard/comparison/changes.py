@@ -1,4 +1,4 @@
-"""What changed: questions that gained and lost most between two systems, how their lists differ, and which settings."""
+"""Changes between two systems: questions that gained and lost most, how their lists differ, and which settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class ListChange:
-    """How one list changed.
+    """Changes of one list.
 
     entered   ids that only the second list has, in its order
     left      ids that only the first list has, in its order
@@ -132,7 +132,7 @@ class Changes:
 def changes(
     weighing: Weighing, scores: Scores, *, baseline: str, systems: Sequence[str], measure: int = 0, n: int = 5
 ) -> list[Changes]:
-    """What changed from the baseline to each of the systems.
+    """Changes from the baseline to each of the systems.
 
     weighing   of the runs;   scores   of the same weighing
     measure    the place of the measure among those of the scores
@@ -216,7 +216,7 @@ def _likeness(
 
 
 def _same_chunks(old: ChunkTable | None, new: ChunkTable | None) -> bool | None:
-    """Whether ids of both name the same stretches, or the same texts."""
+    """True if ids of both name the same stretches, or the same texts."""
     if old is None or new is None:
         return None
     shared = [(row, new.row_of[id]) for id, row in old.row_of.items() if id in new.row_of]
@@ -229,7 +229,7 @@ def _place(table: ChunkTable, row: int) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class SettingsDiff:
-    """Where the configurations of run folders differ.
+    """Differences between the configurations of run folders.
 
     systems     names of the systems with a run folder, in the order given
     settings    dotted setting -> its value for each system, as text; None where the system has no such setting.
@@ -246,7 +246,7 @@ class SettingsDiff:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not (self.settings or self.versions or self.inputs)
 
 

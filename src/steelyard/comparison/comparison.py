@@ -222,7 +222,7 @@ def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, move
 
 
 def _settings(weighing: Weighing, reference: str) -> SettingsDiff | None:
-    """Where the configurations of run folders differ, the reference's first; None for fewer than two of them."""
+    """Differences between the configurations of run folders, the reference's first; None for fewer than two of them."""
     folders = dict(sorted(weighing.folders.items(), key=lambda item: item[0] != reference))
     return settings_diff(folders) if len(folders) > 1 else None
 

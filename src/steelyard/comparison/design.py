@@ -1,4 +1,4 @@
-"""How many questions a wished difference needs, from a pilot: one or several runs, or the spread of differences."""
+"""Number of questions for a wished difference, from a pilot: one or several runs, or the spread of differences."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class DesignRow:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a plan is made from.
+    """Pilot from which a plan is made.
 
     systems     those of the pilot
     n           questions that all of them have a value for
@@ -93,7 +93,7 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Result):
-    """How many questions show a wished difference, and others around it.
+    """Number of questions that show a wished difference, and others around it.
 
     frame       one row for each difference, smallest first.  Columns:
                 difference, wished   in the unit of the measure; whether it is the one that was asked for
@@ -157,7 +157,7 @@ def plan(
     measures: Iterable[str | Measure] | str | Measure = (),
     **options: Unpack[PlanKeywords],
 ) -> Design:
-    """How many questions show a difference: before they are written and labelled.
+    """Number of questions that show a difference: before they are written and labelled.
 
     truth, runs  of a pilot, as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs: of one
                  system or several on the same questions; none with `sd`

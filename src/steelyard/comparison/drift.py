@@ -52,7 +52,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """How much of differences the judges were.
+    """Share of differences that is due to judges.
 
     frame      one row for each measure and system that another judge judged than the baseline.  Columns:
                measure, system
@@ -80,7 +80,7 @@ class Drift:
 
 @dataclass(frozen=True, eq=False)
 class JudgeShifts:
-    """What the judges of some systems make of anchors, beside the baseline's judge.
+    """Shifts of judges on anchors, beside the baseline's judge.
 
     shifts     (system, measure) -> of the q questions, or of those that were kept as anchors
     differing, frozen   as of Drift
@@ -113,7 +113,7 @@ class JudgeShifts:
         return without_shift(d, inside, clusters=sample.clusters)
 
     def drift(self, samples: Iterable[Sample], plan: Plan) -> Drift:
-        """How much of the differences of some samples, as they were judged, the judges were."""
+        """Share of the differences of some samples, as they were judged, that is due to judges."""
         rows = [
             self._row(sample, i, plan, anchors)
             for sample in samples for i, system in enumerate(plan.systems)
@@ -166,7 +166,7 @@ def _verdict(sign: int, low: float, high: float) -> str:
 def judge_shifts(
     scores: Scores, weighing: Weighing | None, plan: Plan, anchors: tuple[object, object] | None
 ) -> JudgeShifts | None:
-    """What judges that differ from the baseline's make of anchors; None where all systems were judged in one way.
+    """Shifts on anchors of judges that differ from the baseline's; None where all systems were judged in one way.
 
     weighing   of the scores, whose answers are anchors where they are the same; None: there are none but `anchors`
     anchors    verdicts of both judges on answers that were kept for it, or None
@@ -213,7 +213,7 @@ def _of_dates(
     scores: Scores, specs: Sequence[Measure], weighing: Weighing | None, plan: Plan,
     anchors: tuple[object, object] | None,
 ) -> JudgeShifts | None:  # fmt: skip
-    """What one judge makes of anchors at different dates; None where it says the same, or there are few of them.
+    """Shifts of one judge on anchors between dates; None where it says the same, or there are few of them.
 
     A model behind an address may change while its name stays: where its verdicts on the same texts differ, dates are
     taken for two judges.

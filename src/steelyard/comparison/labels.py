@@ -45,12 +45,12 @@ class LabelCorrections:
         return self.frame["measure"].unique(maintain_order=True).to_list()
 
     def left_to_the_judge(self, measure: str) -> bool:
-        """Whether systems are compared by the judge alone, although labels correct a mean of some or all of them."""
+        """True if systems are compared by the judge alone, although labels correct a mean of some or all of them."""
         return measure in self.unlabelled or measure in self.of_t_alone
 
 
 def label_corrections(scores: Scores, plan: Plan) -> LabelCorrections | None:
-    """What labels correct in a comparison; None where there are none."""
+    """Means and differences that labels correct in a comparison; None where there are none."""
     if not scores.corrections:
         return None
     labelled = {

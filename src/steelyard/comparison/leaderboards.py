@@ -1,4 +1,4 @@
-"""How far the leaderboards by several measures agree."""
+"""Agreement of the leaderboards by several measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEEP = 0.9
 
 @dataclass(frozen=True)
 class LeaderboardAgreement:
-    """How far the leaderboard by another measure agrees with that by the first one.
+    """Agreement of the leaderboard by another measure with that by the first one.
 
     kendall   tau-b;   tau_ap   the same with the weight at the top
     rbo       rank-biased overlap;   rbo_p   its p, so that one looks half of the way down s systems on average, and ten
@@ -31,7 +31,7 @@ class LeaderboardAgreement:
 
 
 def agreements(samples: Sequence[Sample], systems: Sequence[str]) -> list[LeaderboardAgreement]:
-    """Of each further measure's leaderboard with the first one's; none for two systems, which can only swap."""
+    """Agreement of each further leaderboard with the first one; none for two systems, which can only swap."""
     if len(systems) < 3:
         return []
     means = [np.nan_to_num(sample.sign * sample.means) for sample in samples]  # Infinite ones are the last.

@@ -1,4 +1,4 @@
-"""How systems are compared: options, checked once, and which comparisons share alpha."""
+"""Plans of comparisons: options, checked once, and which comparisons share alpha."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Plan:
 
     @property
     def is_of_means(self) -> bool:
-        """Whether the test is about means rather than ranks and signs."""
+        """True if the test is about means rather than ranks and signs."""
         return self.test in _OF_MEANS
 
     @property
     def shown_test(self) -> str:
-        """What the test is called: "ranks" where all measures are percentiles."""
+        """Name of the test: "ranks" where all measures are percentiles."""
         return "ranks" if all(measure.share is not None for measure in self.measures) else self.test
 
     @property

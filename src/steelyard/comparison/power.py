@@ -1,4 +1,4 @@
-"""What these questions could have shown, and how many would show the effect observed."""
+"""Differences that these questions could have shown, and how many would show the effect observed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUNDS, _SETTLED = 100, 1 + 1e-6
 
 
 def fewest_to_show(test: str, *, correction: str, n_comparisons: int, alpha: float) -> int:
-    """How many questions a test needs to show anything: of n signs the rarest pattern and its opposite have 2**(1 - n).
+    """Fewest questions by which a test shows anything: of n signs the rarest pattern and its opposite have 2**(1 - n).
 
     Tukey's p are never below the pair's own of sign flips.  BH may have all comparisons at alpha itself.
 
@@ -61,7 +61,7 @@ def detectable_difference(sample: Sample, i: int, plan: Plan, critical: float | 
 
 
 def reportable(difference: float, n: int, width: float) -> float:
-    """What is said that n questions can show: infinite beyond the width, NaN below LEAST_QUESTIONS."""
+    """Difference that n questions are reported to show: infinite beyond the width, NaN below LEAST_QUESTIONS."""
     return math.inf if difference > width else math.nan if n < LEAST_QUESTIONS else difference
 
 
@@ -94,7 +94,7 @@ def _beyond_critical(sample: Sample, i: int, reference: int, critical: float) ->
 
 @dataclass(frozen=True)
 class Units:
-    """What clusters are worth: each of as many as leave t its degrees of freedom has this many questions.
+    """Worth of clusters in questions: each of as many as leave t its degrees of freedom has this many questions.
 
     size     questions a unit;   effect   of one, by how much it is larger than that of a question
     """
@@ -115,7 +115,7 @@ class Units:
 def questions_for(
     effect: float, *, n: int, difference: float, detectable: float, plan: Plan, units: Units
 ) -> int | None:
-    """How many questions show the observed effect in 80 of 100 cases, were it the true one.
+    """Number of questions that show the observed effect in 80 of 100 cases, were it the true one.
 
     effect     in standard deviations;   n, difference, detectable   of the comparison
     units      of the questions, were further ones clustered alike

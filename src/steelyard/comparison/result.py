@@ -1,4 +1,4 @@
-"""What a comparison of systems shows, as columns; rows, groups and segments are views of them."""
+"""Results of a comparison of systems, as columns; rows, groups and segments are views of them."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ class ComparisonRow:
 
     @property
     def is_reference(self) -> bool:
-        """Whether this is the system that the others are shown beside."""
+        """True if this is the system that the others are shown beside."""
         return self.verdict in ("baseline", "leader")
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """How questions were parted, and the tests of the parts; one correction covers all segments.
+    """Segments into which questions were parted, and the tests of the parts; one correction covers all segments.
 
     by        "tag", "language" or "length"; None for masks of one's own
     names     of the segments, in order

@@ -128,7 +128,7 @@ def _verdicts(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _needed(rows: pl.DataFrame, plan: Plan) -> Iterable[int | None]:
-    """How many questions would show the effect, of the rows that show no difference."""
+    """Number of questions that would show the effect, of the rows that show no difference."""
     for n, difference, effect, detectable, verdict, *units in rows.select(
         "n", "difference", "effect", "detectable", "verdict", "unit_size", "unit_effect"
     ).iter_rows():

@@ -1,4 +1,4 @@
-"""What is compared: of every measure and segment, the questions that all systems have a value for."""
+"""Samples that are compared: of every measure and segment, the questions that all systems have a value for."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sample:
         return np.array([aggregation.of(values.ravel()) for values in of_systems])
 
     def difference(self, baseline: int, other: int) -> PercentileDifference:
-        """How far the percentile of one system is above that of another."""
+        """Difference by which the percentile of one system is above that of another."""
         assert self.measure.share is not None
         return percentile_difference(
             self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters, in_time=self.in_time
@@ -70,7 +70,7 @@ class Sample:
 
     @property
     def n_clusters(self) -> int | None:
-        """How many clusters there are; None where each question counts by itself."""
+        """Number of clusters; None where each question counts by itself."""
         return None if self.clusters is None else len(np.unique(self.clusters))
 
     @property

@@ -1,4 +1,4 @@
-"""How far means could move by what is open: labels of unjudged documents, and the order of tied ones."""
+"""Distances by which means could move: through labels of unjudged documents, and the order of tied ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOVED = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """What the means of systems would be under other labels and other orders of ties.
+    """Means of systems under other labels and other orders of ties.
 
     `low` and `high` belong to two labellings: all unjudged documents among the first k are irrelevant, which gives the
     plain mean, or all of them have the highest gain of the truth.  The plain mean is always one of the two.  A
@@ -149,7 +149,7 @@ def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
 
 
 def count_overlapping(s: Sensitivity, j: int) -> int:
-    """How many pairs `overlapping` has, without making a list of them."""
+    """Number of pairs that `overlapping` has, without making a list of them."""
     low, high, mean = _known(s, j)[1:]
     # Equal means overlap, as each lies in its own interval; of the others those overlap of which neither is below.
     n_alike = np.unique(mean, return_counts=True)[1]
@@ -268,14 +268,14 @@ def _orders(spec: Measure, a: Alignment) -> list[Alignment | None]:
 
 
 def _counts_tied_chunks(spec: Measure, a: Alignment) -> bool:
-    """Whether a measure of a system with evidence looks at nothing but its chunks."""
+    """True if a measure of a system with evidence looks at nothing but its chunks."""
     if "ties" not in spec.definition.parameters:
         return False
     return _values(make(spec.name, spec.k, {**dict(spec.params), "ties": "average"}), a) is not None
 
 
 def _gains(spec: Measure, labels: Floats) -> Floats:
-    """What each label gains in the measure; the label itself where it has none, or a label is too high for one."""
+    """Gain of each label in the measure; the label itself where it has none, or a label is too high for one."""
     gain = spec.options.get("gain", "binary")
     return gains_of(labels, gain) if gain != "binary" and has_gains(labels, gain) else labels
 

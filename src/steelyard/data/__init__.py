@@ -1,1 +1,1 @@
-"""What users bring and what runs leave: truths, runs, questions, outputs, corpora, run folders."""
+"""Data that users bring and that runs leave: truths, runs, questions, outputs, corpora, run folders."""

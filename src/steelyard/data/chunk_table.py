@@ -83,21 +83,21 @@ class ChunkTable:
 
     @cached_property
     def has_text(self) -> bool:
-        """Whether any chunk has a text."""
+        """True if any chunk has a text."""
         return any(text is not None for text in self.texts)
 
     @cached_property
     def has_offsets(self) -> bool:
-        """Whether any chunk has offsets in a document."""
+        """True if any chunk has offsets in a document."""
         return bool((self.start != NOWHERE).any())
 
     @property
     def says_where(self) -> bool:
-        """Whether the table has anything but ids."""
+        """True if the table has anything but ids."""
         return self.has_text or self.has_offsets or any(doc is not None for doc in self.docs) or any(self.pages)
 
     def equals(self, other: ChunkTable) -> bool:
-        """Whether both tables have the same chunks in the same order, with the same texts and places."""
+        """True if both tables have the same chunks in the same order, with the same texts and places."""
         return self is other or (
             self.complete == other.complete
             and list(self.ids) == list(other.ids)
@@ -223,7 +223,7 @@ _CHUNK_IDS = ("id", "chunk_id", "_id")
 
 
 def holds_chunks(source: Source) -> bool:
-    """Whether the first line of a file is a chunk: it has a place in a document, or names one beside its own id."""
+    """True if the first line of a file is a chunk: it has a place in a document, or names one beside its own id."""
     try:
         _, line = next(json_lines(source), (0, {}))
     except InputError:
@@ -250,5 +250,5 @@ def read_chunks(path: str | Path | Source) -> ChunkTable:
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where each line of a JSONL file is, and its object."""
+    """Places of the lines of a JSONL file, for messages, with their objects."""
     return ((f"{source.name}, line {number}", line) for number, line in json_lines(source))

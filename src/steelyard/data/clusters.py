@@ -50,7 +50,7 @@ class Clustering:
 
     @property
     def n(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return len(np.unique(self.codes))
 
     def take(self, questions: Bools | Ints) -> Clustering:
@@ -60,7 +60,7 @@ class Clustering:
 
 @dataclass(frozen=True)
 class SharedGold:
-    """How many questions share a gold document with another one, and what clusters by document they would make.
+    """Number of questions that share a gold document with another one, and what clusters by document they would make.
 
     n_clusters   by the main document of each;   n_chained   by any document that they share
     codes        (q,) the clusters by main document
@@ -128,7 +128,7 @@ def named_clusters(by: str, names: Sequence[object]) -> Clustering:
 
 
 def shared_gold(gold: Truth | Questions, query_ids: Sequence[str]) -> SharedGold | None:
-    """How far questions share gold documents; None where few of them do, and where questions have many of them."""
+    """Extent of shared gold documents; None where few questions share them, and where questions have many of them."""
     most, least = _FEW_DOCUMENTS * len(query_ids), _LEAST_SHARE * len(query_ids)
     if isinstance(gold, Truth) and not _may_share(gold, most, least):
         return None
@@ -164,7 +164,7 @@ def connected(links: Sequence[Iterable[Hashable]]) -> Ints:
 
 
 def _may_share(truth: Truth, most: float, least: float) -> bool:
-    """Whether there are few enough gold documents, and enough questions that have one in common: quickly."""
+    """True if there are few enough gold documents, and enough questions that have one in common: quickly."""
     relevant = truth.gain > 0
     if np.count_nonzero(relevant) > most:
         return False
@@ -173,7 +173,7 @@ def _may_share(truth: Truth, most: float, least: float) -> bool:
 
 
 def _main_documents(documents: Sequence[Mapping[str, float]]) -> list[str | None]:
-    """Of each question the gold document with the highest gain; of equals the one that most questions have."""
+    """Main gold document of each question: that with the highest gain; of equals the one that most questions have."""
     highest = [max(of.values(), default=0.0) for of in documents]
     best = [[doc for doc, gain in of.items() if gain == most] for of, most in zip(documents, highest, strict=True)]
     n_questions = Counter(doc for of in best for doc in of)

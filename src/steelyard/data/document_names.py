@@ -1,4 +1,4 @@
-"""What the name of a document means: one rule for gold, for retrieved chunks, and for the documents of a corpus."""
+"""Meaning of the names of documents: one rule for gold, for retrieved chunks, and for the documents of a corpus."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class DocumentNames:
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> DocumentNames:
-        """Those of documents, which have an id, and a path where they are files."""
+        """Names of documents, which have an id, and a path where they are files."""
         return cls([document.doc_id for document in documents], [document.source for document in documents])
 
     @classmethod
     def of_ids(cls, ids: Sequence[str]) -> DocumentNames:
-        """Those of documents that are known by one name each."""
+        """Names of documents that are known by one name each."""
         return cls(ids, [""] * len(ids))
 
     def candidates(self, name: str) -> list[int]:
@@ -108,7 +108,7 @@ class _Tables(NamedTuple):
 
     @classmethod
     def of(cls, documents: Iterable[tuple[int, str, str]]) -> _Tables:
-        """Those of some documents: number, id and source of each."""
+        """Names of some documents: number, id and source of each."""
         tables = cls({}, {}, {})
         for number, id, source in documents:
             extension = _file_extension(source)
@@ -144,7 +144,7 @@ def _enter(table: _Rows, number: int, names: Iterable[str]) -> None:
 
 
 def _proper_ends(path: str) -> Iterator[str]:
-    """What follows each slash, the longest first."""
+    """Parts of a name that follow each slash, the longest first."""
     at = path.find("/")
     while at >= 0:
         yield path[at + 1 :]

@@ -49,7 +49,7 @@ class _Contents:
 
 
 class Outputs:
-    """What a system returned for each question: chunks with texts or offsets, and answers where it gives any.
+    """Outputs of a system for each question: chunks with texts or offsets, and answers where it gives any.
 
     Make one with `Outputs.read(path)`, where path is a JSONL file or the folder of a run, or with `Outputs(lines)`, one
     dict a question: {"qid": "q1", "retrieved": [{"id": "c7", "score": 0.83, "text": "…", "doc": "docA", "start": 0,

@@ -72,7 +72,7 @@ Offset = Annotated[int, Limits(least=0, most=LONGEST)]
 
 
 class Form(BaseModel):
-    """What every piece may have."""
+    """Keys that every piece may have."""
 
     model_config = ConfigDict(extra="forbid")
     gain: Annotated[float, BeforeValidator(_gain), Words("a finite number")] = 1.0
@@ -85,7 +85,7 @@ class ChunkForm(Form):
     id: Id
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "chunk", "chunk_id": self.id}
 
 
@@ -95,7 +95,7 @@ class DocumentForm(Form):
     doc: Id
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "document", "doc": self.doc}
 
 
@@ -112,7 +112,7 @@ class SpanForm(DocumentForm):
         return self
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "span", "doc": self.doc, "start": self.start, "end": self.end}
 
 
@@ -123,7 +123,7 @@ class QuoteForm(DocumentForm):
     occurrence: Annotated[int, at_least(1)] | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "quote", "doc": self.doc, "text": self.quote, "occurrence": self.occurrence}
 
 
@@ -133,7 +133,7 @@ class TextForm(Form):
     text: Wordy
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "text", "text": self.text}
 
 
@@ -143,7 +143,7 @@ class PagesForm(DocumentForm):
     pages: Annotated[tuple[int, ...], BeforeValidator(_pages)]
 
     def fields(self) -> dict[str, Any]:
-        """Those of a Piece that are the form's own."""
+        """Fields of a Piece that are the form's own."""
         return {"kind": "pages", "doc": self.doc, "pages": self.pages}
 
 

@@ -71,12 +71,12 @@ def usual_piece(value: Any) -> Piece | None:
 
 
 def is_wordy(value: Any) -> TypeGuard[str]:
-    """Whether this is a text that holds a letter or digit: one that does not would be everywhere."""
+    """True if this is a text that holds a letter or digit: one that does not would be everywhere."""
     return isinstance(value, str) and any(map(str.isalnum, value))
 
 
 def is_whole_text(text: str) -> bool:
-    """Whether a text holds no half of a character (a lone surrogate).
+    """True if a text holds no half of a character (a lone surrogate).
 
     >>> is_whole_text("称"), is_whole_text("\\ud800")
     (True, False)

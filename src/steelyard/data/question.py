@@ -72,7 +72,7 @@ class Question:
 
     @property
     def of_answers(self) -> tuple[object, ...]:
-        """What it says of answers beyond `answer` and gold; empty where that is nothing."""
+        """Facts of answers beyond `answer` and gold; empty where that is nothing."""
         says_more = len(self.answers) > 1 or self.nuggets or self.answerable is False
         return (self.query_id, self.answers, self.answerable, self.nuggets) if says_more else ()
 
@@ -126,7 +126,7 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
 
 
 def _answer_fields(line: Mapping[str, Any], where: str, *, has_gold: bool) -> dict[str, Any]:
-    """What a line says of answers, as fields of Question.
+    """Facts of answers in a line, as fields of Question.
 
     has_gold   whether anything is relevant, so that there is an answer unless the line says otherwise
     Raises     InputError naming what of the line does not fit.
@@ -159,7 +159,7 @@ def _gold_answers(line: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _answerable(line: Mapping[str, Any], where: str, has_answer: bool) -> bool | None:
-    """What a line says of itself; else true where it has an answer or anything relevant."""
+    """Answerability that a line gives of itself; else true where it has an answer or anything relevant."""
     says = line.get("answerable")
     if says is not None and not isinstance(says, bool):
         raise InputError(f"{where}: `answerable` must be true or false, not {quoted(says)}")

@@ -46,7 +46,7 @@ _NAMES = {*QUERY_KEYS, *QUERY_TEXT_KEYS, "answer", "gold_answer", "reference"}
 
 
 def looks_asked(source: Source, format: str) -> bool:
-    """Whether the first lines of a file are questions as they are written, and no labels: these have numbers."""
+    """True if the first lines of a file are questions as they are written, and no labels: these have numbers."""
     if format != "trec" or source.suffix not in _SUFFIXES:
         return False
     beginning = [line.strip() for line in source.head.decode("utf-8", "replace").split("\n")[:_N_SEEN]]
@@ -94,7 +94,7 @@ def _text(source: Source) -> str:
 
 
 def _other_kind(lines: Sequence[str], suffix: str, format: str, *, tabbed: bool) -> str | None:
-    """What a text is that holds no questions, as half a sentence; None of one that may."""
+    """Kind of a text that holds no questions, as half a sentence; None of one that may."""
     first = lines[0]
     marks = [mark for mark in "\t,;" if mark in first and _names_columns(first.lower().split(mark))]
     if format != "trec" or (marks and not (tabbed and _is_header(first.split("\t")))):
@@ -110,13 +110,13 @@ def _other_kind(lines: Sequence[str], suffix: str, format: str, *, tabbed: bool)
 
 
 def _names_columns(cells: Sequence[str]) -> bool:
-    """Whether these are names of columns, some of which questions have."""
+    """True if these are names of columns, some of which questions have."""
     names = {cell.strip('"') for cell in cells}
     return not _NAMES.isdisjoint(names) and all(re.fullmatch(r"[\w-]+", name) for name in names)
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    """Whether cells are the names of the columns of id and text."""
+    """True if cells are the names of the columns of id and text."""
     query_id, *texts = (cell.lower().replace("-", "_") for cell in cells)
     return query_id in QUERY_KEYS and len(texts) == 1 and texts[0] in (*QUERY_TEXT_KEYS, "text")
 
@@ -184,14 +184,14 @@ def question_format(source: Source) -> str:
 
 
 def holds_questions(source: Source, format: str) -> bool:
-    """Whether a file that is not JSONL has questions, rather than judged documents, by its first bytes."""
+    """True if a file that is not JSONL has questions, rather than judged documents, by its first bytes."""
     if format == "json" and not holds_rows(source, format):
         return _QUESTIONS.search(source.head.lstrip()) is not None
     return holds_rows(source, format) or looks_asked(source, format)
 
 
 def holds_other_gold(source: Source, first: Mapping[str, Any]) -> bool:
-    """Whether lines of JSONL have evidence, or are questions without any gold, by the first one and all bytes."""
+    """True if lines of JSONL have evidence, or are questions without any gold, by the first one and all bytes."""
     if any(b'"evidence"' in block for block in source.blocks()):
         return True
     if query_text_key(first) is None or result_key(first) is not None:
@@ -201,12 +201,12 @@ def holds_other_gold(source: Source, first: Mapping[str, Any]) -> bool:
 
 
 def says_more(source: Source) -> bool:
-    """Whether JSONL with labels has texts, tags or answers of its questions, too."""
+    """True if JSONL with labels has texts, tags or answers of its questions, too."""
     return any(mark in block for block in source.blocks() for mark in _MORE)
 
 
 def are_questions(data: Any) -> bool:
-    """Whether an object in memory is questions, rather than judged documents."""
+    """True if an object in memory is questions, rather than judged documents."""
     if names := columns_of(data):
         return not {*QUERY_TEXT_KEYS}.isdisjoint(names) and {*COLUMN_NAMES["doc_id"]}.isdisjoint(names)
     if isinstance(data, Mapping):

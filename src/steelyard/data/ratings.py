@@ -1,4 +1,4 @@
-"""What raters said about items: read from files and objects once, checked, and held as numbers of categories."""
+"""Labels that raters gave to items: read from files and objects once, checked, and held as numbers of categories."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class Ratings:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether labels are numbers, so that they can be subtracted."""
+        """True if labels are numbers, so that they can be subtracted."""
         return not any(isinstance(category, str) for category in self.categories)
 
     @property
     def have_order(self) -> bool:
-        """Whether it is known which label is above which."""
+        """True if it is known which label is above which."""
         return self.are_numbers or self.are_named
 
     @property
     def n_questions(self) -> int | None:
-        """Of the items; None where no question is known."""
+        """Number of questions of the items; None where no question is known."""
         return None if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
 
@@ -272,7 +272,7 @@ def _ratings(
 
 
 def _places(values: pl.Series, known: Sequence[str] | pl.Series) -> Ints:
-    """Where each value is among those that are known, each of which is there once."""
+    """Place of each value among those that are known, each of which is there once."""
     return values.replace_strict(known, np.arange(len(known))).to_numpy()
 
 

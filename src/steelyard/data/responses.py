@@ -1,4 +1,4 @@
-"""What a system gave for one question, and its line in a file of outputs."""
+"""Response of a system to one question, and its line in a file of outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GENERATE = "generate"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a system gave for one question, be it a pipeline, a target of the user's own, or a line on disk.
+    """Response of a system to one question, be it a pipeline, a target of the user's own, or a line on disk.
 
     query       what was asked
     passages    results, best first; those of a pipeline are in canonical order
@@ -41,7 +41,7 @@ class Response:
 
     @property
     def is_retrieved(self) -> bool:
-        """Whether passages are what the system retrieved: it did not fail, or only its answer did."""
+        """True if passages are what the system retrieved: it did not fail, or only its answer did."""
         return self.error is None or self.failed == GENERATE
 
 

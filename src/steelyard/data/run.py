@@ -22,7 +22,7 @@ from steelyard.io.trec import TrecFile
 
 
 class Run:
-    """What a system retrieved, held in memory and ready to be weighed again and again.
+    """Rankings that a system retrieved, held in memory and ready to be weighed again and again.
 
     Make one with `Run.read(path)` or `Run(data)`, where data is a dict of dicts {query_id: {doc_id: score}}, a dict of
     lists {query_id: [doc_ids, best first]}, a Polars, pandas or PyArrow frame, named tuples with its columns, or a ranx
@@ -104,7 +104,7 @@ class StreamedRun:
 
     @property
     def tag(self) -> str:
-        """What the run calls itself on its last line, or else its name."""
+        """Name that the run gives itself on its last line, or else its name."""
         return self.content.last_tag() if isinstance(self.content, TrecFile) else self.name
 
     def top(self, k: int) -> pl.DataFrame:
@@ -169,7 +169,7 @@ def _content(data: object, name: str) -> FrameReader | RunDict:
 
 
 def is_path(data: object) -> TypeGuard[str | Path]:
-    """Whether this names a file."""
+    """True if this names a file."""
     return isinstance(data, str | Path)
 
 

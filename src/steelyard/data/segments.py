@@ -115,7 +115,7 @@ def length_segments(questions: Mapping[str, Question], query_ids: Sequence[str])
 
 
 def length_bounds(questions: Mapping[str, Question], query_ids: Sequence[str]) -> dict[str, dict[str, tuple[int, int]]]:
-    """What "short", "medium" and "long" mean here: language -> length -> fewest and most tokens."""
+    """Bounds of "short", "medium" and "long": language -> length -> fewest and most tokens."""
     return {
         language: {length: (segment.fewest, segment.most) for length, segment in lengths.items()}
         for language, lengths in length_segments(questions, query_ids).items()

@@ -1,1 +1,1 @@
-"""What scores mean: standards and ratings, gates, where gold was lost, ceilings and advice; codes and numbers only."""
+"""Meaning of scores: standards and ratings, gates, where gold was lost, ceilings and advice; codes and numbers only."""

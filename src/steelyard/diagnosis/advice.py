@@ -1,4 +1,4 @@
-"""What to try, from patterns in the numbers: a registry of rules, each a small function, and what they yield."""
+"""Advice from patterns in the numbers: a registry of rules, each a small function, and what they yield."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Advice:
 
     @property
     def explains(self) -> bool:
-        """Whether it is a group of questions whose failing explains much of what the system loses."""
+        """True if it is a group of questions whose failing explains much of what the system loses."""
         return self.code in EXPLAINING and float(str(self.numbers["explained"])) >= MIN_EXPLAINED
 
 

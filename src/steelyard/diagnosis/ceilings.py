@@ -107,7 +107,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Captured:
-    """How much of the way to a perfect order of its first n candidates a reranker went.
+    """Share of the way to a perfect order of its first n candidates that a reranker went.
 
     base      mean of the candidates as they came;   reached   of what was returned;   ceiling   of the perfect order
     share     (reached - base) / (ceiling - base), below 0 where the reranker harms; NaN where there is no headroom
@@ -124,7 +124,7 @@ class Captured:
 
 @dataclass(frozen=True, eq=False)
 class Ceilings:
-    """What could be reached; s systems, m measures, n candidate counts, d depths.  NaN: the lists are not that deep.
+    """Reachable values; s systems, m measures, n candidate counts, d depths.  NaN: the lists are not that deep.
 
     base        (s, m) means of the candidates before reranking; of what was returned where there is no reranker
     reached     (s, m) means of what was returned
@@ -248,7 +248,7 @@ def _pairs(systems: Sequence[str], measure: str, values: Floats) -> Iterator[Pai
 
 
 def captured(ceilings: Ceilings, reranked: Sequence[bool]) -> list[Captured]:
-    """What each reranker captured of its headroom: by measure, for each count of candidates within the lists."""
+    """Share that each reranker captured of its headroom: by measure, for each count of candidates within the lists."""
     rerankers = [i for i in range(len(ceilings.systems)) if reranked[i]]
     return [
         _captured(ceilings, i, j, place)

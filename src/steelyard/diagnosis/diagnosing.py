@@ -1,4 +1,4 @@
-"""Where each system loses the gold, what could be reached, and what to try, in one result."""
+"""Diagnosis: where each system loses the gold, what could be reached, and what to try, in one result."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Diagnosis(Result):
 
     @property
     def is_of_answers_alone(self) -> bool:
-        """Whether answers were read, and no question has gold that could be retrieved or lost."""
+        """True if answers were read, and no question has gold that could be retrieved or lost."""
         return bool(self.outcomes) and not self.has_gold
 
     @property
     def has_gold(self) -> bool:
-        """Whether any question has gold that could be retrieved or lost; else ceilings and curves have no numbers."""
+        """True if any question has gold that could be retrieved or lost; else ceilings and curves have no numbers."""
         return any(funnel.n_gold.any() for funnel in self.funnels)
 
     @property
@@ -208,7 +208,7 @@ def _facts(
     weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], judged: Sequence[JudgedSystem | None], *,
     tags: Mapping[str, Bools], baseline: int, k: int, min_gain: float, measure: Measure,
 ) -> Facts:  # fmt: skip
-    """What the advice is drawn from, with gains in a measure."""
+    """Facts that the advice is drawn from, with gains in a measure."""
     coverage = "evidence_recall" if weighing.by_evidence else "recall"
     names = dict.fromkeys([coverage, *MEASURES])
     specs = list(dict.fromkeys([measure, *(parse(f"{name}@{k}", min_gain=min_gain) for name in names)]))
@@ -280,7 +280,7 @@ def _objection(spec: Measure, weighing: Weighing) -> str:
 
 
 def _are_placed(weighing: Weighing) -> bool:
-    """Whether it is known which characters are gold, for all questions and systems."""
+    """True if it is known which characters are gold, for all questions and systems."""
     return all(a.evidence is not None and bool(a.evidence.placed.all()) for a in weighing.alignments)
 
 

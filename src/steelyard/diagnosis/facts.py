@@ -122,7 +122,7 @@ class SystemFacts:
 
     @cached_property
     def matches_nothing(self) -> bool:
-        """Whether no list, or of many hardly one, holds a judged document or gold piece."""
+        """True if no list, or of many hardly one, holds a judged document or gold piece."""
         n, total = int((self.answered & self.matched).sum()), int(self.answered.sum())
         return not self.matched.any() or (total >= MIN_MATCHED and n <= MATCHING * total)
 
@@ -152,7 +152,7 @@ class SystemFacts:
 
     @cached_property
     def ids_on_both_sides(self) -> tuple[str, str]:
-        """What the truth calls a document, and the run; "–" where it names none."""
+        """Names of a document in the truth, and in the run; "–" where it names none."""
         frames = (self.weighing.labels[self.place], self.weighed.run.top(1))
         labelled, retrieved = (frame["doc_id"].drop_nulls() for frame in frames)
         return next(iter(labelled), "–"), next(iter(retrieved), "–")
@@ -165,12 +165,12 @@ class SystemFacts:
         return tuple(self.funnel.query_ids[q] for q in rows.tolist())
 
     def room(self, query_ids: Collection[str]) -> float:
-        """How much the mean would rise if these questions had the best value there is."""
+        """Amount by which the mean would rise if these questions had the best value there is."""
         mask = np.isin(self.funnel.query_ids, list(query_ids))
         return float(np.where(mask, 1.0 - self.value, 0.0).mean())
 
     def as_others(self, mask: Bools) -> float:
-        """How much the mean would rise if these questions did as well as the other ones that have gold.
+        """Amount by which the mean would rise if these questions did as well as the other ones that have gold.
 
         As well as can be, where there are no others.
         """
@@ -183,7 +183,7 @@ class SystemFacts:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the rules of advice look at.
+    """Facts that the rules of advice look at.
 
     k          results that count as found;   measure   the measure of gains
     coverage   the name of what more results bring: recall, of gold pieces where the gold is evidence

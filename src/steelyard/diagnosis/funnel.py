@@ -1,4 +1,4 @@
-"""Where the gold of each question was lost: the first stage of the pipeline that lost it."""
+"""Stages at which the gold of each question was lost: the first stage of the pipeline that lost it."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ NOT_LOST = ("no_gold", "found")
 
 @dataclass(frozen=True, eq=False)
 class Funnel:
-    """Where one system lost the gold, question by question, at the stage that the furthest of its gold reached.
+    """Losses of gold of one system, question by question, at the stage that the furthest of its gold reached.
 
     k             results that count as found;   depth   length of the lists, as far as they are at hand
     query_ids     q ids
@@ -159,7 +159,7 @@ class Funnel:
     unseen: Ints | None = None
 
     def counts(self) -> dict[str, int]:
-        """How many questions each stage has, in the order of STAGES."""
+        """Number of questions of each stage, in the order of STAGES."""
         n = np.bincount(self.stage, minlength=len(STAGES)).tolist()
         return dict(zip(STAGES, n, strict=True))
 
@@ -197,7 +197,7 @@ class Funnel:
 
     @property
     def n_at_stage(self) -> dict[str, int]:
-        """How many pieces of gold each stage lost, or found."""
+        """Number of pieces of gold that each stage lost, or found."""
         return dict(zip(STAGES, self.pieces.sum(axis=0).tolist(), strict=True))
 
     @property
@@ -255,7 +255,7 @@ def funnel(
     weighed: Weighed, lists: Lists, *, k: int, min_gain: float = 1.0, absent: pl.DataFrame | None = None,
     rests: Codes | None = None,
 ) -> Funnel:  # fmt: skip
-    """Where a system lost the gold; see STAGES.
+    """Funnel of a system: where it lost the gold; see STAGES.
 
     k          results that count as found, from 1;   min_gain   smallest gain that counts as relevant
     absent     labels that the corpus lacks, where ids name documents, as of `Weighing`; None where that is not known

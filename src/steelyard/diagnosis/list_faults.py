@@ -190,7 +190,7 @@ def _natural(query_id: str) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class DuplicateTexts:
-    """What of the first places of each list was there already, under another id.
+    """Documents in the first places of each list that were there already, under another id.
 
     n       (q,) such results among the first k
     places  query, rank, and `place`: the rank of a text if every text were listed once
@@ -254,7 +254,7 @@ def duplicate_texts(weighed: Weighed, k: int) -> DuplicateTexts | None:
 
 @dataclass(frozen=True)
 class Reordering:
-    """What a reranker changed in what was returned, in shares of the questions that got anything.
+    """Changes that a reranker made in what was returned, in shares of the questions that got anything.
 
     first   another result at rank 1;   order   any other order;   members   other results
     """
@@ -265,7 +265,7 @@ class Reordering:
 
 
 def reordering_of(weighed: Weighed) -> Reordering | None:
-    """What the reranker of a system changed; None without candidates.
+    """Changes that the reranker of a system made; None without candidates.
 
     All results count, judged or not: other results may be there though the judged ones do not move.
     """

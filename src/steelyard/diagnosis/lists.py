@@ -44,7 +44,7 @@ class Lists:
         return int(self.final.n_retrieved.max(initial=0))
 
     def reach(self, k: int, *, final: bool = False) -> bool:
-        """Whether the lists hold the first k places of the candidates (or of what was returned)."""
+        """True if the lists hold the first k places of the candidates (or of what was returned)."""
         return k <= (self.final_depth if final else self.depth) or (self.whole and not (final and self.reranked))
 
 
@@ -75,7 +75,7 @@ def _candidates(candidates: Alignment, final: Alignment) -> Alignment:
 
 
 def is_head(final: Alignment, before: Alignment) -> bool:
-    """Whether a list begins with the other, as far as judged documents show."""
+    """True if a list begins with the other, as far as judged documents show."""
     head = before.hit_rank <= final.n_retrieved[before.hit_query]
     return (
         bool((final.n_retrieved <= before.n_retrieved).all())

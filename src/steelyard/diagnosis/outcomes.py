@@ -51,7 +51,7 @@ unknown      the context or the gold answer is unknown, or nothing in the answer
 AT = {name: place for place, name in enumerate(OUTCOMES)}
 
 YES, NO, OPEN, UNDEFINED = 1, 0, -1, -2
-"""Whether something holds of a question; OPEN: verdicts are lacking; UNDEFINED: no verdict could say."""
+"""True if something holds of a question; OPEN: verdicts are lacking; UNDEFINED: no verdict could say."""
 
 _ANSWERED = {
     # gold in the context, correct, faithful
@@ -102,12 +102,12 @@ class Abstention:
 
     @property
     def precision(self) -> float:
-        """Of the questions that it abstained on, the share that have no answer; NaN where it abstained on none."""
+        """Share of the questions that it abstained on that have no answer; NaN where it abstained on none."""
         return _ratio(self.abstained_rightly, self.abstained_rightly + self.abstained_wrongly)
 
     @property
     def recall(self) -> float:
-        """Of the questions without an answer, the share that it abstained on; NaN where all have one."""
+        """Share of the questions without an answer that it abstained on; NaN where all have one."""
         return _ratio(self.abstained_rightly, self.abstained_rightly + self.answered_wrongly)
 
     @property
@@ -123,7 +123,7 @@ def _ratio(part: int, whole: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class AnswerOutcomes:
-    """What became of the questions of one system; q questions.
+    """Outcomes of the questions of one system; q questions.
 
     outcome         (q,) places in OUTCOMES
     gold_in_context, answerable   (q,) YES, NO, OPEN or UNDEFINED
@@ -144,7 +144,7 @@ class AnswerOutcomes:
     clusters: Ints | None = None
 
     def counts(self) -> dict[str, int]:
-        """How many questions each outcome has, in the order of OUTCOMES."""
+        """Number of questions of each outcome, in the order of OUTCOMES."""
         return dict(zip(OUTCOMES, np.bincount(self.outcome, minlength=len(OUTCOMES)).tolist(), strict=True))
 
     def at(self, outcome: str) -> list[str]:
@@ -163,7 +163,7 @@ class AnswerOutcomes:
 
     @property
     def is_read(self) -> bool:
-        """Whether the outcome of any question is more than that it has no answer, or cannot be read."""
+        """True if the outcome of any question is more than that it has no answer, or cannot be read."""
         return bool((self.outcome < AT["no_answer"]).any())
 
     @property
@@ -221,7 +221,7 @@ def answer_outcomes(
     criteria: Criteria | None = None,
     clusters: Ints | None = None,
 ) -> AnswerOutcomes:
-    """What became of each question.
+    """Outcome of each question.
 
     labelled  (q,) whether a chunk of the context holds gold, as labels or aligned evidence have it: YES, NO, or
               UNDEFINED where they do not say; then the verdicts on gold units and chunks decide

@@ -17,7 +17,7 @@ from steelyard.io.write import write_run, write_truth
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was written: queries, and their documents.
+    """Counts of what was written: queries, and their documents.
 
     n_lost   queries without any document, where the format cannot hold such
     """

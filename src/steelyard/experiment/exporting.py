@@ -32,7 +32,7 @@ from steelyard.measures import Measure, parse
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a measure says of a sample.
+    """Value that a measure gives to a sample.
 
     value    None where it is undefined, or was not measured
     reason   which sentences count against it; or why there is no value
@@ -100,7 +100,7 @@ def _values(
 
 
 def _lists(outputs: Outputs) -> dict[str, list[tuple[str, str | None]]]:
-    """What was retrieved for each question of which that is known."""
+    """Lists retrieved for each question of which they are known."""
     texts, row_of = outputs.table.texts, outputs.table.row_of
     lists: dict[str, list[tuple[str, str | None]]] = {
         query_id: [] for query_id in outputs.run.frame["query_id"].unique() if query_id not in outputs.unlisted
@@ -297,7 +297,7 @@ def _mtrag_evaluation(sample: Sample, system: str) -> dict[str, Any]:
 
 
 def _event_attributes(sample: Sample) -> Iterator[dict[str, Any]]:
-    """Of each value, by the names of the semantic conventions for generative AI."""
+    """Attributes of each value, by the names of the semantic conventions for generative AI."""
     for name, value in sample.values.items():
         number = _number(value)
         yield _filled(
@@ -320,7 +320,7 @@ def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Export:
-    """What was written.
+    """Counts of what was written.
 
     text        the file;   n_samples   questions in it;   n_values   values of measures, those that are null included
     """

@@ -181,7 +181,7 @@ class _Paired:
 
     @property
     def label_counts(self) -> dict[str, int]:
-        """How many labels the one that has fewer has, and how many units of both were drawn and have none."""
+        """Number of labels of the side that has fewer, and of units of both that were drawn and have none."""
         return {
             "n_labels": 0 if self.labelled is None else min(mean.n_labels for mean in self.labelled),
             "n_undecided": sum(mean.n_undecided for mean in self.labelled or ()),
@@ -214,7 +214,7 @@ def _margin_check(pair: _Paired, *, margin: float, min_questions: int, alpha: fl
 
 
 def _held(least: float, most: float, margin: float) -> CheckReason:
-    """What one-sided limits of a gain say of the margin."""
+    """Reason that one-sided limits of a gain give beside the margin."""
     return "not_worse" if least > -margin else "worse" if most <= -margin else "undecided"
 
 

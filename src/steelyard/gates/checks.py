@@ -1,4 +1,4 @@
-"""What a gate looks at, and how each check came out: pass, fail, or too few data to say."""
+"""Checks that a gate makes, and how each came out: pass, fail, or too few data to say."""
 
 from __future__ import annotations
 

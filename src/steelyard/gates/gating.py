@@ -224,7 +224,7 @@ def gate(
 def _stored(
     truth: object, runs: object, profile: Profile | None, questions: object, options: Mapping[str, Any]
 ) -> StoredScores:  # fmt: skip
-    """What is judged: scores that are there, or those of runs that are weighed now.
+    """Scores that are judged: those that are there, or those of runs that are weighed now.
 
     questions   of a run folder;   options   of weighing that are given
     """

@@ -27,7 +27,7 @@ _PRECISION = 1e-3
 
 @dataclass(frozen=True)
 class JudgeLevels:
-    """What a judge must reach to be trusted; None asks for nothing.
+    """Levels that a judge must reach to be trusted; None asks for nothing.
 
     Both rates at .7 tell supported from unsupported sentences well enough for a judged share to be corrected by them
     (together 1.3 is the least); kappa is .4 then, where half of the sentences are supported.
@@ -48,7 +48,7 @@ class JudgeLevels:
 
 @dataclass(frozen=True)
 class Trust:
-    """What a gate says of a judge.
+    """Checks of a judge.
 
     checks   of its levels and self-tests;   notes   name of the judge -> what a reader should know of the labels
     """
@@ -82,7 +82,7 @@ def judge_gate(
 
 
 def verdict_recipes(scores: Scores) -> Iterator[Mapping[str, Any]]:
-    """Of the verdicts behind scores."""
+    """Recipes of the verdicts behind scores."""
     for recipes in (scores.recipe_parts.get("verdicts") or {}).values():
         yield from recipes
 
@@ -116,7 +116,7 @@ def check_judged_by(calibration: Calibration, recipes: Iterable[Mapping[str, Any
 
 
 def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int) -> Iterator[Check]:
-    """Whether a judge reaches each level with the whole interval, and passes its self-tests."""
+    """True if a judge reaches each level with the whole interval, and passes its self-tests."""
     system = judge_name(calibration)
     counts = calibration.confusion
     members = {"kappa": counts.n, "sensitivity": counts.hits + counts.misses,
@@ -132,13 +132,13 @@ def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int)
 
 
 def judge_name(calibration: Calibration) -> str:
-    """What a judge is called beside systems."""
+    """Name of a judge beside systems."""
     model = calibration.judge.get("model")
     return JUDGE_PREFIX + calibration.name + (f" ({model})" if isinstance(model, str) else "")
 
 
 def judge_notes(calibration: Calibration) -> list[Note]:
-    """What a reader should know of the labels: how many, of what, how well people agree, what did not count."""
+    """Notes on the labels: how many, of what, how well people agree, what did not count."""
     values = {"n": calibration.n, "questions": calibration.n_questions, "date": calibration.date[:10]}
     notes = [Note("judge_labels", {**values, "table": calibration.table})]
     if (human := calibration.human) is None:
@@ -156,7 +156,7 @@ def judge_notes(calibration: Calibration) -> list[Note]:
 def _level_check(
     system: str, name: str, estimate: Estimate, limit: float, n: int, n_labels: int, min_labels: int
 ) -> Check:
-    """Whether the whole interval is at a level; how many labels would decide where it spans it."""
+    """True if the whole interval is at a level; how many labels would decide where it spans it."""
     if math.isnan(estimate.value):
         reason: CheckReason = "undefined"
     elif n_labels < min_labels:
@@ -173,7 +173,7 @@ def _level_check(
 
 
 def _people_check(system: str, calibration: Calibration, margin: float, min_labels: int) -> Check:
-    """Whether the judge is shown not to agree with people by so much less than they do."""
+    """True if the judge is shown not to agree with people by so much less than they do."""
     human = calibration.human
     difference = Estimate(math.nan) if human is None else human.difference
     n = 0 if human is None else human.n

@@ -23,7 +23,7 @@ _BOUNDED_BY_ONE = (("r_precision", False), ("recall_cap", True), ("ndcg", True))
 
 
 def level_check(value: StandardValue, level: str, min_questions: int) -> Check:
-    """Whether the whole interval of a value reaches a level; fewer questions than asked for are too few data."""
+    """True if the whole interval of a value reaches a level; fewer questions than asked for are too few data."""
     limit, better = value.standard.levels[level], value.standard.better
     reason = _reason(value, limit, better, min_questions)
     share = unseen_share(value.n_units, 1 - LEVEL) if reason == "reached" and value.n_units else math.nan

@@ -38,7 +38,7 @@ _UNDECIDED = ("generator", "open", "few")
 
 @dataclass(frozen=True)
 class Loads:
-    """What a load test came to.
+    """Levels of load that a test measured.
 
     levels      a row for each rate that was offered to a system: is_asked, n, why it does not hold, and the percentile
                 of the objective that decides, with its interval and its limit, in milliseconds
@@ -50,7 +50,7 @@ class Loads:
 
     @classmethod
     def read(cls, folder: BenchFolder) -> Loads:
-        """Those of the folder of a load test.
+        """Levels of the folder of a load test.
 
         Raises   InputError for one that an earlier version wrote, or that is damaged.
         """
@@ -69,7 +69,7 @@ class Loads:
     def checks(
         self, system: str | None = None, standard: Standard | None = None, level: str | None = None
     ) -> list[Check]:
-        """What a gate looks at: without a standard the rates that are asked for, or that some rate holds.
+        """Checks of a gate: without a standard the rates that are asked for, or that some rate holds.
 
         system     judged alone: one that load was put on, or a level of load as scores name it ("search 20/s")
         standard   of the sustained rate, with the level of the profile
@@ -93,7 +93,7 @@ class Loads:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """What scores call a level of load."""
+    """Name of a level of load in scores."""
     return f"{row['system']} {row['load']}"
 
 

@@ -54,7 +54,7 @@ class RelativeTable(BaseModel):
 
 
 class JudgeTable(BaseModel):
-    """What a judge must reach: `JudgeLevels`."""
+    """Levels that a judge must reach: `JudgeLevels`."""
 
     model_config = ConfigDict(extra="forbid")
     kappa: Annotated[float, between(-1, 1)] | None = None

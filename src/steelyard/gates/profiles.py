@@ -94,7 +94,7 @@ class Profile:
 
     @property
     def measures(self) -> list[str]:
-        """What to weigh: the recommended measures, else those that have levels at a k of their own.
+        """Measures to weigh: the recommended measures, else those that have levels at a k of their own.
 
         >>> Profile.read("faq").measures
         ['mrr', 'hit_rate@3', 'precision@3']
@@ -103,7 +103,7 @@ class Profile:
         return [str(measure) for measure in self.recommend] or own
 
     def standard_of(self, measure: Measure) -> Standard | None:
-        """What a measure is held against, or None.
+        """Standard that a measure is held against, or None.
 
         Its own key counts before `NAME@k`.  A key speaks of its measure at whatever gain counts as relevant, so
         recall(min_gain=2)@5 is held against recall@5; any other parameter changes the measure, and needs a key that
@@ -117,15 +117,15 @@ class Profile:
         return None
 
     def is_handed_in(self, key: str) -> bool:
-        """Whether a key names a number that is handed in."""
+        """True if a key names a number that is handed in."""
         return key in self.standards and self.standards[key].handed_in
 
     def covers(self, measure: Measure) -> bool:
-        """Whether the profile has levels for a measure, or recommends it (at whatever gain counts as relevant)."""
+        """True if the profile has levels for a measure, or recommends it (at whatever gain counts as relevant)."""
         return self.standard_of(measure) is not None or _without_min_gain(measure) in self.recommend
 
     def unmeasured(self, measures: Collection[Measure]) -> dict[str, Standard]:
-        """What the profile asks for by name, and none of these measures answers, with what it is held against.
+        """Names that the profile asks for, and none of these measures answers, with what it is held against.
 
         That is every measure with a k of its own, and of the keys `NAME@k` those that the profile recommends; numbers
         that are handed in are not among them.

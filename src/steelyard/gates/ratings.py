@@ -58,7 +58,7 @@ class Rating:
 
     @property
     def is_top(self) -> bool:
-        """Whether the value has the hardest level that is in reach."""
+        """True if the value has the hardest level that is in reach."""
         top = _n_in_reach(self.levels, self.reachable, self.better)
         return top > 0 and self.level == tuple(self.levels)[top - 1]
 
@@ -142,12 +142,12 @@ def _rating(value: StandardValue, profile: Profile) -> Rating:
 
 
 def _n_in_reach(levels: Mapping[str, float], reachable: float, better: Direction) -> int:
-    """How many of the levels, from the easiest on, some ranking reaches."""
+    """Number of the levels that, from the easiest on, some ranking reaches."""
     return sum(in_reach(number, reachable, better) for number in levels.values())
 
 
 def in_reach(number: float, reachable: float, better: Direction) -> bool:
-    """Whether a perfect ranking reaches a number, as far as is known; any does where lower is better.
+    """True if a perfect ranking reaches a number, as far as is known; any does where lower is better.
 
     >>> in_reach(0.6, 0.37, "higher"), in_reach(0.3, 0.37, "higher"), in_reach(0.6, math.nan, "higher")
     (False, True, True)
@@ -156,12 +156,12 @@ def in_reach(number: float, reachable: float, better: Direction) -> bool:
 
 
 def n_reached(value: float, standard: Standard) -> int:
-    """How many of the levels a value reaches."""
+    """Number of the levels that a value reaches."""
     return sum(reaches(value, number, standard.better) for number in standard.levels.values())
 
 
 def reaches(value: float, number: float, better: Direction) -> bool:
-    """Whether a value is at a number or on its good side; rounding of the last digits does not count against it.
+    """True if a value is at a number or on its good side; rounding of the last digits does not count against it.
 
     >>> reaches(0.1 + 0.7, 0.8, "higher"), reaches(0.7999, 0.8, "higher"), reaches(310.0, 300.0, "lower")
     (True, False, False)

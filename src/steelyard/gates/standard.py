@@ -1,4 +1,4 @@
-"""What a profile asks of one measure."""
+"""Standards that a profile sets for one measure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPELT_OUT = re.compile(r"(\w+_ms)_(p[1-9]\d?)")
 
 @dataclass(frozen=True)
 class Standard:
-    """What one measure is held against.
+    """Standard that one measure is held against.
 
     measure    a measure, `NAME@k` for one at any k or none, or a number: a column of the scores, a percentile of one
                such as latency_ms:p95, a ratio such as cost_usd_per_million_tokens, or what is handed in
@@ -35,14 +35,14 @@ class Standard:
 
 @dataclass(frozen=True)
 class Relative:
-    """How much better than the baseline: least is a share of the baseline's mean, 0.15 for 15%."""
+    """Gain that is asked for over the baseline: least is a share of the baseline's mean, 0.15 for 15%."""
 
     measure: Measure
     least: float
 
 
 def number_name(name: str) -> str:
-    """How a number is called: percentiles of times have another spelling too.
+    """Name of a number: percentiles of times have another spelling too.
 
     >>> number_name("latency_ms_p95"), number_name("cost_usd")
     ('latency_ms:p95', 'cost_usd')

@@ -61,7 +61,7 @@ class StandardValue:
 
     @property
     def is_handed_in(self) -> bool:
-        """Whether the number was handed in as it is, without questions and without an interval."""
+        """True if the number was handed in as it is, without questions and without an interval."""
         return self.n == 0 and not math.isnan(self.value)
 
 

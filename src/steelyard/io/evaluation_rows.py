@@ -119,7 +119,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def is_row(keys: Collection[Any]) -> bool:
-    """Whether these are the columns of such a row.
+    """True if these are the columns of such a row.
 
     >>> is_row({"user_input", "response"}), is_row({"input", "actualOutput"}), is_row({"qid", "question", "contexts"})
     (True, True, False)
@@ -198,7 +198,7 @@ def _attributes(row: Any) -> Row:
 
 
 def holds_rows(source: Source, format: str) -> bool:
-    """Whether a file of a format is of these libraries, by its first bytes alone."""
+    """True if a file of a format is of these libraries, by its first bytes alone."""
     if format in ("json", "jsonl"):
         head = source.head.lstrip()
         if format == "jsonl":
@@ -216,7 +216,7 @@ def holds_rows(source: Source, format: str) -> bool:
 
 
 def read_rows(source: Source, format: str, model: str | None = None) -> Iterator[tuple[str, Row]]:
-    """Where each row of a file is, for messages, and the row.
+    """Places of the rows of a file, for messages, each with its row.
 
     model    whose answers are wanted of a file of MTRAG, which may hold those of several; None for no answers
     Raises   InputError naming the file.

@@ -173,7 +173,7 @@ def _digest_of_all(files: Sequence[Path]) -> str:
 
 
 def file_kind(path: str | Path | Source, target: str | Path = "") -> FileKind:
-    """Whether a file holds a truth or a run, from its columns or keys.
+    """Kind of a file, truth or run, from its columns or keys.
 
     A JSON dict may be either: it counts as a run, unless the target ends in .qrels.
     """
@@ -201,7 +201,7 @@ def file_kind(path: str | Path | Source, target: str | Path = "") -> FileKind:
 
 
 def looks_like_run(path: str | Path) -> bool:
-    """Whether a file holds a run as far as its first line shows; a text with words in lines is none.
+    """True if a file holds a run as far as its first line shows; a text with words in lines is none.
 
     Raises   InputError for a file without content.
     """

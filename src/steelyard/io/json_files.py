@@ -98,7 +98,7 @@ def _quick_object(data: bytes) -> dict[str, object] | None:
 
 
 def _is_ranking(value: object) -> bool:
-    """Whether this is {text: number} or a list of texts; orjson rounds whole numbers that are too large."""
+    """True if this is {text: number} or a list of texts; orjson rounds whole numbers that are too large."""
     if isinstance(value, dict):
         numbers = value.values()
         plain = set(map(type, numbers)) <= {int, float}
@@ -184,7 +184,7 @@ def query_text_key(line: Mapping[str, Any]) -> str | None:
 
 
 def names_question(line: Mapping[str, Any]) -> bool:
-    """Whether a line is of a question by its keys: those of its id, its text or its gold."""
+    """True if a line is of a question by its keys: those of its id, its text or its gold."""
     keys = (*_OF_QUESTIONS, "evidence", "gold_evidence", *LABEL_KEYS)
     return query_text_key(line) is not None or not line.keys().isdisjoint(keys)
 
@@ -211,7 +211,7 @@ def id_labels(line: dict[str, Any], where: str) -> dict[str, float] | None:
 
 
 def is_graded_row(line: Mapping[str, Any]) -> bool:
-    """Whether a line of JSONL is one judged document: `query_id`, `doc_id` and `gain`, beside whatever else."""
+    """True if a line of JSONL is one judged document: `query_id`, `doc_id` and `gain`, beside whatever else."""
     return "doc_id" in line and "gain" in line and not line.keys().isdisjoint(_OF_QUESTIONS)
 
 
@@ -228,7 +228,7 @@ def graded_row(line: dict[str, Any], where: str) -> tuple[str, str, float | None
 
 
 def retrieved_items(line: dict[str, Any], where: str) -> list[tuple[str, float | None, dict[str, Any]]]:
-    """What a line of results retrieved, best first: id, score (of all items or of none), and the item's other fields.
+    """Items that a line of results holds, best first: id, score (of all items or of none), and the item's other fields.
 
     An item without an id is named after what it holds: "docA[0:950]", or a digest of its text.
     Raises   InputError naming line and item.
@@ -273,7 +273,7 @@ def result_table(lines: Iterable[tuple[str, dict[str, Any]]], name: str) -> Tabl
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the lines of a question are, for messages."""
+    """Places of the lines of a question, for messages."""
 
     by_question: Mapping[str, Sequence[str]]
 
@@ -334,7 +334,7 @@ def _scored_lists(lines: list[bytes]) -> pl.DataFrame | None:
 
 
 def _has_distinct_keys(raw: bytes) -> bool:
-    """Whether no object of a line has a key twice, of which orjson keeps the last; may say no where it is so.
+    """True if no object of a line has a key twice, of which orjson keeps the last; may say no where it is so.
 
     A key is a text before a colon, so there are at most as many keys as such places; all of them are different where
     the objects have as many.

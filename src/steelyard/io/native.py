@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def is_rounded(value: object, number: float) -> bool:
-    """Whether a value of any library, or a text of digits, is a whole number other than the float that it became.
+    """True if a value of any library, or a text of digits, is a whole number other than the float that it became.
 
     >>> is_rounded(2**53 + 1, 2.0**53), is_rounded(str(2**53), 2.0**53), is_rounded("1e300", 1e300)
     (True, False, False)

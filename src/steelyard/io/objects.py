@@ -20,7 +20,7 @@ ByQuery = Mapping[Any, Any]
 
 
 def is_frame(data: object) -> bool:
-    """Whether this is a Polars, pandas or PyArrow table."""
+    """True if this is a Polars, pandas or PyArrow table."""
     return isinstance(data, pl.DataFrame | pl.LazyFrame) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
 
 
@@ -58,7 +58,7 @@ def _pandas_values(column: Any) -> list[Any]:
 
 
 def in_hand(data: object) -> object:
-    """What an iterator yields as a list, and named tuples, one a document, as a frame; anything else as it is.
+    """Items of an iterator as a list, and named tuples, one a document, as a frame; anything else as it is.
 
     Such tuples are Qrel and ScoredDoc of ir_measures, and what ir_datasets yields; their fields are the columns.
     Raises   InputError where the values of a field are of several kinds.
@@ -188,7 +188,7 @@ def text_id(value: object, name: str, what: str) -> str:
 
 
 def is_whole_number(value: object) -> TypeGuard[SupportsIndex]:
-    """Whether a value is a whole number of any library; a truth value is none."""
+    """True if a value is a whole number of any library; a truth value is none."""
     try:
         operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -228,7 +228,7 @@ def finite_or_none(value: object) -> float | None:
 
 
 def are_texts(values: Iterable[Any]) -> bool:
-    """Whether all are texts without half characters; to join them is the quickest way to see it."""
+    """True if all are texts without half characters; to join them is the quickest way to see it."""
     try:
         text = "".join(values)
         return text.isascii() or bool(text.encode())
@@ -237,7 +237,7 @@ def are_texts(values: Iterable[Any]) -> bool:
 
 
 def _are_whole_texts(values: list[Any]) -> bool:
-    """Whether all are texts without half characters."""
+    """True if all are texts without half characters."""
     try:
         "".join(values).encode()
     except (TypeError, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""What other libraries retrieve, as items of ours: LangChain, LlamaIndex, Haystack, dspy, and plain Python.
+"""Items that other libraries retrieve, as items of ours: LangChain, LlamaIndex, Haystack, dspy, and plain Python.
 
 None of these libraries is imported.  An object is recognised by its attributes, and a dump of it, in JSON say, by its
 keys; both end in one mapping with our keys: id, score, text, doc, start, end, page.
@@ -45,7 +45,7 @@ _CONTENT_ID = re.compile("text:[0-9a-f]{16}")
 
 
 def content_id(text: str, *place: object) -> str:
-    """What an item without an id is called: after its text, even where that has half a character (a lone surrogate).
+    """Id of an item without one: after its text, even where that has half a character (a lone surrogate).
 
     place   where the text is, such as document and page: one text in two documents is two items
 
@@ -124,7 +124,7 @@ def _number_repeats(items: list[dict[str, Any] | None]) -> list[dict[str, Any] |
 
 
 def _content_id_of(item: dict[str, Any]) -> str | None:
-    """What an item is called after its text; None of one with an id, or a place in a document, or without text."""
+    """Id of an item after its text; None of one with an id, or a place in a document, or without text."""
     id = next((item[key] for key in ID_KEYS if item.get(key) is not None), None)
     if id is not None:
         return id if isinstance(id, str) and id.startswith("text:") and _CONTENT_ID.fullmatch(id) else None
@@ -157,7 +157,7 @@ def _is_pair(item: Any) -> bool:
 
 
 def _is_scored_document(item: Any) -> bool:
-    """Whether this is a pair of a library's document, or of its dump, and a number."""
+    """True if this is a pair of a library's document, or of its dump, and a number."""
     if not _is_pair(item) or not isinstance(item[1], Real) or isinstance(item[0], str | Integral):
         return False
     return not isinstance(item[0], Mapping) or not _FOREIGN.isdisjoint(item[0])

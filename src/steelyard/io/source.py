@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, plain or compressed, or standard input."""
+"""Sources of bytes: a file, plain or compressed, or standard input."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class Source:
 
     @property
     def is_file(self) -> bool:
-        """Whether the bytes lie in a plain file, as they are read."""
+        """True if the bytes lie in a plain file, as they are read."""
         return not self._once and not self.compression
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether this is a file, rather than a pipe or standard input."""
+        """True if this is a file, rather than a pipe or standard input."""
         return not self._once
 
     @cached_property
@@ -195,7 +195,7 @@ class Source:
         return self._sought_blocks() if self.is_file else self._streamed_blocks()
 
     def _sought_blocks(self) -> Generator[bytes]:
-        """Of a plain file: look for the line end first, so that every byte is copied once."""
+        """Blocks of a plain file: look for the line end first, so that every byte is copied once."""
         with self._open_raw() as raw:
             start = len(_BOM) if raw.read(len(_BOM)) == _BOM else 0
             while True:
@@ -268,7 +268,7 @@ def hash_ahead(paths: Iterable[str]) -> None:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What changes with a file's content."""
+    """State that changes with a file's content."""
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -291,7 +291,7 @@ def source_of(path: str | Path | Source) -> Source:
 
 
 def has_bare_return(content: bytes) -> bool:
-    """Whether a carriage return divides a line, rather than ends it before a line feed."""
+    """True if a carriage return divides a line, rather than ends it before a line feed."""
     return content.count(b"\r") > content.count(b"\r\n") and _BARE_RETURN.search(content) is not None
 
 

@@ -75,7 +75,7 @@ class Table:
         return pl.DataFrame([query_id, doc_id, value.rename(number)], schema=wanted)
 
     def _has_scores(self, piece: pl.DataFrame) -> bool:
-        """Whether there is a score column; a column of fractions that might be one under another name is refused."""
+        """True if there is a score column; a column of fractions that might be one under another name is refused."""
         if any(name.lower() in COLUMN_NAMES["score"] for name in piece.columns):
             return True
         others = {name for role in ("query_id", "doc_id") for name in COLUMN_NAMES[role]} | {"rank"}
@@ -101,7 +101,7 @@ class Table:
             )
 
     def _at(self, mask: pl.Series, row: int) -> str:
-        """Where the first row of a mask is;   row   how many are before this piece"""
+        """Place of the first row of a mask;   row   how many are before this piece"""
         return self._places([row + int(mask.arg_true()[0]) + 1])
 
     def _places(self, rows: Sequence[int]) -> str:
@@ -270,7 +270,7 @@ def _csv_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _ragged(source: Source, separator: str, error: Exception) -> InputError:
-    """What the reader refused, with its line."""
+    """Row that the reader refused, with its line."""
     data = source.read()
     try:
         text = data.decode()

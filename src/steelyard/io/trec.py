@@ -118,7 +118,7 @@ class TrecFile:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _joined(self, words: list[bytes], raw: bytes) -> str:
-        """What shows that a line has more than one record; nothing where it has not."""
+        """Sign that a line has more than one record; nothing where it has not."""
         if b"\r" in raw.strip():
             return BARE_RETURN
         n = len(self.layout.names)
@@ -170,7 +170,7 @@ def _beginning(words: list[bytes]) -> str:
 
 
 def _holds_record(words: Sequence[bytes], iteration: bytes = b"") -> bool:
-    """Whether the words behind the tag of a run hold another record, whose question's id may be joined to the tag.
+    """True if the words behind the tag of a run hold another record, whose question's id may be joined to the tag.
 
     iteration   the second column of the line, which two records have in common; without it, a first look that
                 takes more words for a record
@@ -215,7 +215,7 @@ def _last_tag(content: bytes) -> str | None:
 
 
 def is_row_of_run(line: bytes) -> bool:
-    """Whether a line has the columns of a run; with more than these, whether its rank is a number."""
+    """True if a line has the columns of a run; with more than these, whether its rank is a number."""
     words = line.split()
     n_surplus = len(words) - len(RUN.names)
     return n_surplus == 0 or (n_surplus > 0 and _is_number(words[RUN.names.index(RUN.guard)]))
@@ -281,7 +281,7 @@ def _without_surplus(content: bytes, n_columns: int) -> tuple[bytes, set[bytes]]
 
 
 def _count_ends(content: bytes, n_columns: int) -> tuple[int | None, int]:
-    """How many lines there are, and how many columns beyond theirs; None where two white octets are together.
+    """Number of lines, and of columns beyond theirs; None where two white octets are together.
 
     None too where separators are of both kinds, are too few, or a line is a comment.
     """

@@ -1,4 +1,4 @@
-"""How the values of the queries become one: a mean of what they are or are made into, or a percentile."""
+"""Aggregations of the values of the queries: a mean of what they are or are made into, or a percentile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Aggregation:
     share: float | None = None
 
     def of(self, values: Floats) -> float:
-        """What the values of (n,) queries come to; NaN without any.
+        """Aggregate of the values of (n,) queries; NaN without any.
 
         >>> AGGREGATIONS["f1"].of(np.array([1.0, 0.0])), percentile(0.75).of(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))
         (0.6666666666666666, 4.0)

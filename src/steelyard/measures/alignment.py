@@ -55,7 +55,7 @@ class Alignment:
 
     @property
     def counted(self) -> Alignment:
-        """What recall counts: relevant chunks, or gold pieces where the relevant chunks cannot all be known."""
+        """Units that recall counts: relevant chunks, or gold pieces where the relevant chunks cannot all be known."""
         return self if self.evidence is None else self.evidence.counted
 
     @cached_property
@@ -224,7 +224,7 @@ class Ties:
         return Ties(starts, self.first[blocks], self.size[blocks]) if starts[-1] else None
 
     def top(self, k: int) -> Ties | None:
-        """What the first k places have of the blocks."""
+        """Blocks cut at the first k places."""
         size = np.minimum(self.size, k - self.first + 1)
         left = size > 1
         return Ties.of(self.query[left], self.first[left], size[left], len(self.starts) - 1)

@@ -34,7 +34,7 @@ def gains_of(labels: Floats, gain: ParameterValue) -> Floats:
 
 
 def has_gains(labels: Floats, gain: ParameterValue) -> bool:
-    """Whether every label has a gain: 2^label of a large label is more than a float holds."""
+    """True if every label has a gain: 2^label of a large label is more than a float holds."""
     return gain != "exp" or not labels.max(initial=0.0) > _LARGEST_EXPONENT
 
 

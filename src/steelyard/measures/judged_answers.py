@@ -84,7 +84,7 @@ class JudgedAnswers:
 
     @property
     def n_queries(self) -> int:
-        """How many questions there are."""
+        """Number of questions."""
         return len(self.query_id)
 
     @cached_property
@@ -189,7 +189,7 @@ def _single_gold_units(a: JudgedAnswers) -> JudgedAnswers:
 
 
 def _questions(a: JudgedAnswers, query: Ints) -> JudgedAnswers:
-    """What is of whole questions, and their nuggets, once for each of these; the rest is to be replaced."""
+    """Arrays of whole questions, and their nuggets, once for each of these; the rest is to be replaced."""
     nuggets, nugget_query = _rows_of(a.nugget_query, query)
     return replace(
         a, query_id=[a.query_id[q] for q in query.tolist()], state=a.state[query], n_chunks=a.n_chunks[query],

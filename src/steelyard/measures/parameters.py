@@ -1,4 +1,4 @@
-"""What the parameters of measures take: type, range and words, declared once and read by parser, help and reference."""
+"""Parameters of measures: type, range and words, declared once and read by parser, help and reference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def wanted(self) -> str:
-        """What it takes, in words."""
+        """Words for what it takes."""
 
     @abstractmethod
     def read(self, text: str) -> ParameterValue:
@@ -41,7 +41,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def problem(self, value: ParameterValue) -> str:
-        """What is wrong with a value, to be read after the parameter's name; nothing where it can be taken."""
+        """Problem of a value, to be read after the parameter's name; nothing where it can be taken."""
 
     def normal(self, value: ParameterValue) -> ParameterValue:
         """A value without a problem, in the form in which values are compared."""
@@ -139,7 +139,7 @@ class Word(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Gain(Word):
-    """How labels become gains: one of some words, or a map ((label, gain), ...), written {1:1,2:3}."""
+    """Gains of labels: one of some words, or a map ((label, gain), ...), written {1:1,2:3}."""
 
     @property
     def wanted(self) -> str:
@@ -154,7 +154,7 @@ class Gain(Word):
         return gain_map(text) if text.startswith("{") else super().read(text)
 
     def problem(self, value: ParameterValue) -> str:
-        """Of a map: numbers that are not finite, and labels that are there twice."""
+        """Problem of a map: numbers that are not finite, and labels that are there twice."""
         if not isinstance(value, tuple):
             return super().problem(value)
         labels = [label for label, _ in value]

@@ -33,7 +33,7 @@ _NOT_OF_DOCUMENTS = {"numbers", "pieces", "characters"}
 
 
 def has_maximum(spec: Measure) -> bool:
-    """Whether the truth bounds a measure: it looks for relevant documents, and more of them, sooner, are better.
+    """True if the truth bounds a measure: it looks for relevant documents, and more of them, sooner, are better.
 
     >>> from steelyard.measures import parse
     >>> [has_maximum(parse(name)) for name in ("recall@5", "n_retrieved", "rbp_residual", "span_recall@5")]

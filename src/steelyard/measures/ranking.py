@@ -167,7 +167,7 @@ def _reached(p: float, depth: int) -> Floats:
     },
 )  # fmt: skip
 def rbp_residual(a: Alignment, *, p: float = 0.8, tail: str = "always") -> Floats:
-    """How much rbp could still grow if every document without a label (or beyond the list) were relevant."""
+    """Amount by which rbp could still grow if every document without a label (or beyond the list) were relevant."""
     if tail == "unjudged":
         return _residual_of_unjudged(a, p)
     labelled = (1 - p) * a.per_query((a.hit_gain >= 0) * p ** (a.hit_rank - 1.0))

@@ -1,4 +1,4 @@
-"""What a measure declares, as text: for the reference page and for `steelyard measures`."""
+"""Declarations of measures as text: for the reference page and for `steelyard measures`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EXPLAINED_ONCE = (*SHARED, *TIES, *VIEWS)
 
 
 def usage(definition: Definition) -> str:
-    """How a measure is written: name, its own parameters with defaults, cut-off.
+    """Spelling of a measure: name, its own parameters with defaults, cut-off.
 
     >>> from steelyard.measures import definition
     >>> usage(definition("ndcg")), usage(definition("iprec"))

@@ -57,7 +57,7 @@ _COMPILED = tuple((re.compile(names), meaning) for names, meaning in _MEANINGS)
 
 
 def meaning(name: str) -> str | None:
-    """What to take for a name that no measure has here, or why there is nothing; None for a name that says nothing.
+    """Measure to take for a name that no measure has here, or why there is nothing; None for a name that says nothing.
 
     >>> meaning("accuracy")
     'hit_rate@k is 1 where any relevant document is among the first k'
@@ -86,7 +86,7 @@ _LOWER_SUFFIXES = (_TIME_SUFFIX, "_error", "_loss", "_usd")
 
 @dataclass(frozen=True)
 class Definition:
-    """What a measure declares; its checks, errors, help and reference are made from it.
+    """Declaration of a measure; its checks, errors, help and reference are made from it.
 
     inputs       what it reads: rankings, labels of documents judged one by one (gold evidence has none that are not
                  relevant), pieces of evidence, characters of evidence, or the verdicts on answers
@@ -122,22 +122,22 @@ class Definition:
 
     @property
     def of_answers(self) -> bool:
-        """Whether it is computed from the verdicts on answers, and from nothing else."""
+        """True if it is computed from the verdicts on answers, and from nothing else."""
         return "answers" in self.inputs
 
     @property
     def aggregation(self) -> Aggregation:
-        """How the values of the queries become one."""
+        """Aggregation of the values of the queries."""
         return AGGREGATIONS[self.aggregate]
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether a higher value is better."""
+        """True if a higher value is better."""
         return self.direction == "higher"
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a column of times, in which what failed counts as longer than any limit."""
+        """True if it is a column of times, in which what failed counts as longer than any limit."""
         return "numbers" in self.inputs and self.name.endswith(_TIME_SUFFIX)
 
     @property
@@ -335,7 +335,7 @@ def column(name: str) -> Definition:
 
 
 def is_column_name(name: str) -> bool:
-    """Whether a column of numbers may be called so: it has none of the characters that a spec gives a meaning."""
+    """True if a column of numbers may be called so: it has none of the characters that a spec gives a meaning."""
     return _COLUMN_NAME.fullmatch(name) is not None
 
 

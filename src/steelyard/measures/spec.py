@@ -58,12 +58,12 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        """What this measure declares; of a name that nothing registered bears, that of a column of numbers."""
+        """Declaration of this measure; of a name that nothing registered bears, that of a column of numbers."""
         return registry.definition_or_column(self.name)
 
     @property
     def aggregation(self) -> Aggregation:
-        """How the values of the questions become one: as the measure declares, or a percentile."""
+        """Aggregation of the values of the questions: as the measure declares, or a percentile."""
         return self.definition.aggregation if self.share is None else percentile(self.share)
 
     @property
@@ -73,7 +73,7 @@ class Measure:
 
     @property
     def depth(self) -> int | None:
-        """How deep in the list the measure looks: k where its cut-off is a rank, else None."""
+        """Depth to which the measure looks: k where its cut-off is a rank, else None."""
         return int(self.k) if self.k is not None and self.definition.cutoff == "k" else None
 
     def with_depth(self, k: int) -> Measure:
@@ -209,7 +209,7 @@ def make(
 
 
 def _is_replaced(definition: Definition, key: str, values: Mapping[str, ParameterValue]) -> bool:
-    """Whether another parameter is set to something else than its default, and takes the place of this one."""
+    """True if another parameter is set to something else than its default, and takes the place of this one."""
     other = definition.parameters[key].unless
     return other in values and values[other] != definition.parameters[other].default
 
@@ -217,7 +217,7 @@ def _is_replaced(definition: Definition, key: str, values: Mapping[str, Paramete
 def _taken(
     definition: Definition, defaults: Mapping[str, ParameterValue], own: Mapping[str, ParameterValue]
 ) -> dict[str, ParameterValue]:
-    """Of other defaults those that a measure takes, beside the values that it has itself."""
+    """Those other defaults that a measure takes, beside the values that it has itself."""
     return {
         key: value
         for key, value in defaults.items()
@@ -270,7 +270,7 @@ def _split_percentile(text: str) -> tuple[str, float | None]:
 
 
 def needs_cutoff(text: str) -> bool:
-    """Whether the measure of a text must have a number behind the @; False where no measure has the name.
+    """True if the measure of a text must have a number behind the @; False where no measure has the name.
 
     >>> needs_cutoff("iprec"), needs_cutoff("ndcg")
     (True, False)
@@ -306,7 +306,7 @@ def _parts(text: str) -> tuple[str, float | None, dict[str, ParameterValue]] | N
 def _trec_eval_parts(
     spelling: str, value: float, name: str, implied: Mapping[str, ParameterValue]
 ) -> tuple[str, float | None, dict[str, ParameterValue]]:
-    """What the number behind a name of trec_eval is: a parameter of some measures, the cut-off of others."""
+    """Meaning of the number behind a name of trec_eval: a parameter of some measures, the cut-off of others."""
     if spelling == "set_f":
         return name, None, {**implied, **weight_of_recall(value)}
     if "multiple" in registry.definition(name).parameters:

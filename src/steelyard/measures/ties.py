@@ -75,7 +75,7 @@ class Blocks:
 
 
 def counted(a: Alignment) -> Alignment:
-    """What recall counts: the documents themselves.
+    """Units that recall counts: the documents themselves.
 
     Raises   MeasureError where it counts pieces of evidence and chunks tie.
     """

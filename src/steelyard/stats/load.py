@@ -84,7 +84,7 @@ _LEAST_SPREAD = 1.0
 
 @dataclass(frozen=True)
 class Backlog:
-    """How many requests were under way in a stretch of time, and by how much they grew.
+    """Number of requests that were under way in a stretch of time, and by how much they grew.
 
     mean    over the time;   slope   of the line through them, in requests a second
     p       how often a system that is just able to bear the load has such a slope, or a steeper one; NaN where

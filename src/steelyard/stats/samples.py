@@ -1,4 +1,4 @@
-"""What the tests take: finite values, differences free of rounding, sums per cluster, a mean and its error."""
+"""Inputs of the tests: finite values, differences free of rounding, sums per cluster, a mean and its error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def finite(values: npt.ArrayLike, *, n_axes: int, what: str) -> Floats:
 
 
 def differences(baseline: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    """How much better the other system is, query by query; rounding is not a difference.
+    """Gains of the other system, query by query; rounding is not a difference.
 
     baseline, other   (n,) values of the same n queries in the same order
     Returns           (n,) other - baseline, 0 where they agree to 12 digits
@@ -93,7 +93,7 @@ def cluster_codes(clusters: Clusters, n: int) -> Ints:
 
 
 def n_clusters(clusters: Clusters | None, n: int) -> int:
-    """How many clusters n queries are in: each in one of its own without clusters."""
+    """Number of clusters that n queries are in: each in one of its own without clusters."""
     return n if clusters is None else len(np.unique(cluster_codes(clusters, n)))
 
 
@@ -177,7 +177,7 @@ class MeanError:
 
     @property
     def flat(self) -> bool:
-        """Whether all values, or all clusters' means, are equal, so that the error is 0."""
+        """True if all values, or all clusters' means, are equal, so that the error is 0."""
         return self.error == 0
 
 
@@ -236,7 +236,7 @@ def mean_covariance(first: Floats, second: Floats, *, clusters: Clusters | None)
 
 
 def _degrees_of_freedom(away: Floats, codes: Ints) -> float:
-    """Those of the chi-square distribution that the squared error is like, by its first two moments (Satterthwaite).
+    """Degrees of freedom of a chi-square like the squared error, by its first two moments (Satterthwaite).
 
     Queries of a cluster are taken for equally correlated, by as much as these are (and not below 0).
 

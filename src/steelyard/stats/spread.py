@@ -1,4 +1,4 @@
-"""How much values differ between questions, between runs over the same questions, and between two systems."""
+"""Spread of values between questions, between runs over the same questions, and between two systems."""
 
 from __future__ import annotations
 

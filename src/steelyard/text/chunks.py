@@ -178,7 +178,7 @@ class Splitter:
             raise InputError(f"chunk: {self.splitter!r} has no method split_text(text); expected one that gives texts")
 
     def identity(self) -> str:
-        """What is behind it: the class of the object and its attributes."""
+        """Identity of the chunker: the class of the object and its attributes."""
         kind = type(self.splitter)
         state = vars(self.splitter) if hasattr(self.splitter, "__dict__") else self.splitter
         return f"{kind.__module__}:{kind.__qualname__} {state!r}"

@@ -23,7 +23,7 @@ _INLINE = re.compile(INLINE)
 
 
 def fenced_blocks(text: str) -> list[Span]:
-    """Where the fenced blocks are, fences included, and no line break before or behind.
+    """Places of the fenced blocks, fences included, and no line break before or behind.
 
     >>> fenced_blocks("So:\\n```py\\nx[0]\\n```\\nDone.")
     [(4, 18)]
@@ -34,7 +34,7 @@ def fenced_blocks(text: str) -> list[Span]:
 
 
 def inline_code(text: str) -> list[Span]:
-    """Where the code between backticks is, within a line.
+    """Places of the code between backticks, within a line.
 
     >>> inline_code("Take `x[0]`.")
     [(5, 11)]
@@ -72,13 +72,13 @@ class Target:
 
     @property
     def is_id(self) -> bool:
-        """Whether it is an id, of the context or not."""
+        """True if it is an id, of the context or of another."""
         return self.first is None and not self.malformed
 
 
 @dataclass(frozen=True)
 class Names:
-    """What marks may name.
+    """Names that marks may hold.
 
     ids     of the chunks of the context, as the generator saw them
     labels  of footnotes that the answer defines as [^label]:
@@ -106,11 +106,11 @@ class Names:
         return frozenset(_shape(id) for id in self.ids if re.search(r"\d", id) and not id.isdecimal())
 
     def resembles(self, text: str) -> bool:
-        """Whether a text is like an id of the context but for its numbers: c99 is like c7."""
+        """True if a text is like an id of the context but for its numbers: c99 is like c7."""
         return _shape(text) in self._shapes
 
     def begins(self, text: str) -> bool:
-        """Whether some id begins with a text."""
+        """True if some id begins with a text."""
         return any(id.startswith(text) for id in self.ids)
 
 
@@ -119,7 +119,7 @@ def _shape(text: str) -> str:
 
 
 def read_items(inside: str, names: Names) -> tuple[Target, ...]:
-    """What is named between the brackets of a mark; nothing where it is no mark but text.
+    """Items named between the brackets of a mark; nothing where it is no mark but text.
 
     >>> [item.text for item in read_items("1, 3-5", Names(()))], read_items("sic", Names(()))
     (['1', '3-5'], ())
@@ -176,7 +176,7 @@ def _numbers(listed: str, names: Names) -> tuple[Target, ...]:
 
 
 def _unclear(text: str, names: Names) -> tuple[Target, ...]:
-    """What names a document, or a part of a mark; nothing where it is text."""
+    """Items that name a document, or a part of a mark; nothing where it is text."""
     place = names.of_document.get(text, -1)
     if place != -1:
         return (Target(text, malformed=place is None),)
@@ -186,13 +186,13 @@ def _unclear(text: str, names: Names) -> tuple[Target, ...]:
 
 
 def _has_both_parts(piece: str) -> bool:
-    """Whether a text is doc#chunk."""
+    """True if a text is doc#chunk."""
     doc, _, chunk = piece.strip().rpartition("#")
     return bool(chunk and doc and not doc[-1].isspace() and not re.search(r"[\s\[\]]", chunk))
 
 
 def _lacks_a_part(text: str, names: Names) -> bool:
-    """Whether it is doc# or #3, where the ids of the context are doc#chunk."""
+    """True if it is doc# or #3, where the ids of the context are doc#chunk."""
     doc, hash, chunk = text.rpartition("#")
     return (
         bool(hash)
@@ -202,7 +202,7 @@ def _lacks_a_part(text: str, names: Names) -> bool:
 
 
 def is_beginning(rest: str, names: Names) -> bool:
-    """Whether what follows an opening bracket that is never closed is the beginning of a mark."""
+    """True if what follows an opening bracket that is never closed is the beginning of a mark."""
     text = rest.strip(" \t\u3000^")
     doc, hash, _ = text.rpartition("#")
     return bool(re.fullmatch(r"\d{1,3}(?:\s*[,，-]\s*\d{0,3})*", text)) or (
@@ -311,7 +311,7 @@ def _mark(match: re.Match[str], targets: tuple[Target, ...]) -> Mark:
 
 
 def _is_text(answer: str, match: re.Match[str], targets: Sequence[Target]) -> bool:
-    """Whether numbers in brackets are an index or an interval."""
+    """True if numbers in brackets are an index or an interval."""
     numbers = [number for target in targets if target.first is not None for number in (target.first, target.last)]
     if not numbers:
         return False

@@ -275,7 +275,7 @@ def _blanks_edits(text: str) -> Edits:
 
 
 def _separates(text: str, start: int, end: int) -> bool:
-    """Whether white space is between two characters of which both are written with blanks."""
+    """True if white space is between two characters of which both are written with blanks."""
     if start == 0 or end == len(text):
         return False
     return not (_STARTS_IDLE.match(text, start - 1) or _STARTS_IDLE.match(text, end))
@@ -317,7 +317,7 @@ def _nfkc_edits(text: str) -> Edits:
 
 
 def _joins_backward(character: str) -> bool:
-    """Whether normalisation may reorder the character with, or compose it onto, the characters before it."""
+    """True if normalisation may reorder the character with, or compose it onto, the characters before it."""
     first = unicodedata.normalize("NFKD", character)[0]
     return unicodedata.combining(first) != 0 or first in _second_halves()
 
@@ -378,7 +378,7 @@ def _wraps(text: str) -> list[tuple[Span, str]]:
 
 
 def _is_hyphenated(before: str, after: str) -> bool:
-    """Whether the hyphen is there for the line end's sake: a letter, a hyphen, and a letter that is not a capital."""
+    """True if the hyphen is there for the line end's sake: a letter, a hyphen, and a letter that is not a capital."""
     if len(before) < 2 or before[1] not in _HYPHENS or not after.isalpha() or after.isupper():
         return False
     is_letter = before[0].isalpha() or unicodedata.combining(before[0]) != 0
@@ -386,7 +386,7 @@ def _is_hyphenated(before: str, after: str) -> bool:
 
 
 def _is_unspaced(before: str, after: str) -> bool:
-    """Whether a break is where the text would have no blank: behind a word's dash, or between CJK characters."""
+    """True if a break is where the text would have no blank: behind a word's dash, or between CJK characters."""
     if before[-1:] in _DASH_LIKE and not before[:-1].isspace() and after.isalnum():
         return True
     sides = [bool(c) and _CJK.match(c) is not None for c in (before[-1:], after)]

@@ -12,7 +12,7 @@ _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
 
 
 def language_of(text: str) -> Language:
-    """Whether a text is Chinese or English: "zh" where at least 0.3 of its letters are Chinese characters, else "en".
+    """Language of a text, Chinese or English: "zh" where at least 0.3 of its letters are Chinese characters, else "en".
 
     >>> language_of("请问 iPhone 怎么充电？"), language_of("Who was 李白?"), language_of("42")
     ('zh', 'en', 'en')

@@ -158,7 +158,7 @@ class Locator:
 
 
 def locate(text: str, quote: str, *, occurrence: int | None = None, steps: Iterable[str] = DEFAULT_STEPS) -> list[Span]:
-    """Where a quote is in a text: all occurrences, or the one that occurrence names (from 1).
+    """Places of a quote in a text: all occurrences, or the one that occurrence names (from 1).
 
     Raises   InputError where the quote is blank or not found (with the nearest passage), or occurs less often.
 

@@ -74,7 +74,7 @@ def match_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Overlaps:
-    """What chunks have of gold texts, as far as the texts alone show it; by gold, then chunk, each pair once.
+    """Overlaps of chunks with gold texts, as far as the texts alone show it; by gold, then chunk, each pair once.
 
     gold, chunk  (m,) numbers of both, from 0
     start, end   (m,) which of the gold's characters the chunk has: white space is not counted, after folding
@@ -91,7 +91,7 @@ class Overlaps:
 
 
 def overlaps_of_texts(golds: Sequence[str], chunks: Sequence[str], *, steps: Iterable[str] = DEFAULT_STEPS) -> Overlaps:
-    """What each chunk has of each gold text: all of it, all of the chunk, or the end of one that the other begins with.
+    """Overlap of each chunk and gold text: all of it, all of the chunk, or the end of one that the other begins with.
 
     golds, chunks, steps   as of `match_texts`
     Returns  one stretch for each pair.  Chunks of one text, which the gold text has several times, have these in turn.

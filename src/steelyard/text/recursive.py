@@ -138,7 +138,7 @@ def _exact_spans(text: str, size: int, overlap: int, levels: Sequence[_Level]) -
 
 
 def _end(text: str, start: int, new: int, size: int, levels: Sequence[_Level]) -> int:
-    """Where a chunk ends that begins at `start`: behind `new`, and at most `size` on."""
+    """End of a chunk that begins at `start`: behind `new`, and at most `size` on."""
     low, high = max(start + (size - 1) // 2, new), start + size
     for pattern, is_blank in levels:
         best = -1
@@ -163,7 +163,7 @@ def _end(text: str, start: int, new: int, size: int, levels: Sequence[_Level]) -
 
 
 def _next_start(text: str, chunk: Span, new: int, size: int, overlap: int, levels: Sequence[_Level]) -> int:
-    """Where the chunk behind `chunk` begins, whose first new character is `new`."""
+    """Start of the chunk behind `chunk`, whose first new character is `new`."""
     start, end = chunk
     low = max(end - overlap, start + 1, _unit_end(text, new, end, size) - size)
     half = low + (end - low) // 2
@@ -189,7 +189,7 @@ def _next_start(text: str, chunk: Span, new: int, size: int, overlap: int, level
 
 
 def _unit_end(text: str, new: int, end: int, size: int) -> int:
-    """Where the word or character at `new` ends, as far as it can be kept whole."""
+    """End of the word or character at `new`, as far as it can be kept whole."""
     run = None if new == end and _parts_word(text, new) else _IN_WORD.match(text, new, new + size + 1)
     last = run.end() if run and run.end() - new <= size else new + 1
     while last - new < size and last < len(text) and _parts_character(text, last):
@@ -203,12 +203,12 @@ def _not_blank(text: str, start: int) -> int:
 
 
 def _parts_word(text: str, i: int) -> bool:
-    """Whether offset i, not at an end of the text, lies within a word."""
+    """True if offset i, not at an end of the text, lies within a word."""
     return _IN_WORD.match(text[i - 1]) is not None and _IN_WORD.match(text[i]) is not None
 
 
 def _parts_character(text: str, i: int) -> bool:
-    """Whether offset i, not at an end of the text, lies within what a reader takes for one character."""
+    """True if offset i, not at an end of the text, lies within what a reader takes for one character."""
     before, behind = text[i - 1], text[i]
     if behind < "\u0300":
         return (before == "\r" and behind == "\n") or before == "\u200d"
@@ -259,7 +259,7 @@ def _split_recursively(
 
 
 def _borders(text: str, start: int, end: int, separator: str) -> Sequence[int]:
-    """Where pieces begin, each with its separator in front, and where the last one ends."""
+    """Starts of pieces, each with its separator in front, and where the last one ends."""
     if not separator:
         return range(start, end + 1)
     borders = [start]

@@ -59,7 +59,7 @@ def without_accents(text: str) -> str:
 
 
 def combining_accents(text: str) -> list[tuple[int, int]]:
-    """Where a text has accents behind the Latin or Greek letter that they belong to."""
+    """Places where a text has accents behind the Latin or Greek letter that they belong to."""
     return [match.span() for match in _COMBINING.finditer(text)] if _ANY_ACCENT.search(text) else []
 
 

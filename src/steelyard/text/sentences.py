@@ -94,7 +94,7 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def _line_cuts(text: str) -> list[int]:
-    """Where lines that are sentences of their own begin and end."""
+    """Begins and ends of lines that are sentences of their own."""
     cuts = []
     # The first line has no break before it; it is looked at on its own.
     first = _LINE.match("\n" + text[:80])
@@ -155,7 +155,7 @@ def _ends_inside_line(text: str, match: re.Match[str]) -> bool:
 
 
 def _opening_quote(text: str, match: re.Match[str]) -> int | None:
-    """Where a straight quote behind the mark opens the next sentence: an even number of them come before it."""
+    """Places where a straight quote behind the mark opens the next sentence: an even number of them come before it."""
     place = text.find('"', match.start(1), match.end(1))
     if place < 0 or text.count('"', text.rfind("\n", 0, place) + 1, place) % 2:
         return None
@@ -163,7 +163,7 @@ def _opening_quote(text: str, match: re.Match[str]) -> int | None:
 
 
 def _abbreviates(text: str, dot: int, following: int) -> bool:
-    """Whether the full stop at `dot` belongs to the word before it, and what follows to the same sentence."""
+    """True if the full stop at `dot` belongs to the word before it, and what follows to the same sentence."""
     before = text[max(0, dot - _LONGEST_ABBREVIATION) : dot]
     last = before[-_LONGEST_WORD - 1 :]
     if len(last) > _LONGEST_WORD and last.isalpha() and (last.isascii() or not _WORD_BREAK.search(last)):
@@ -183,7 +183,7 @@ def _abbreviates(text: str, dot: int, following: int) -> bool:
 
 
 def _goes_on(text: str, following: int) -> bool:
-    """Whether what follows an abbreviation that may end a sentence does not open a sentence."""
+    """True if what follows an abbreviation that may end a sentence does not open a sentence."""
     word = _WORD.match(text, following)
     if word is None:
         return not _CJK_OR_OPENER.match(text[following]) and text[following] not in "\"'"

@@ -38,9 +38,9 @@ Chinese = Literal["both", "words", "bigrams", "none"]
 Simplify = Literal["characters", "opencc", "none"]
 """How traditional Chinese becomes simplified."""
 Accents = Literal["folded", "kept"]
-"""Whether é is e."""
+"""True if é is e."""
 Stem = Literal["english", "none"]
-"""Whether goods is good."""
+"""True if goods is good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Tokenizer:
                 raise InputError(f"tokenizer: {name} must be {' or '.join(map(repr, choices))}, not {value!r}")
 
     def _folds(self) -> list[Callable[[str], str]]:
-        """What makes variants of a character one; nothing of it changes ASCII."""
+        """Folds that make variants of a character one; nothing of it changes ASCII."""
         folds: list[Callable[[str], str]] = [without_accents] if self.accents == "folded" else []
         if self.simplify == "characters":
             folds.append(simplified)

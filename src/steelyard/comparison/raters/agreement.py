@@ -1,4 +1,4 @@
-"""How far raters agree, people or judges: every pair of them, or each against one."""
+"""Agreement of raters, people or judges: every pair of them, or each against one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """How far raters agree.
+    """Agreement of raters.
 
     frame     one row a pair and statistic: rater, against, statistic, value, low, high, n, n_questions.  The rows with
               "" in both are alpha of all raters together; value is null where undefined, low and high without interval
@@ -114,7 +114,7 @@ def agreement(
     seed: int = defaults.SEED,
     progress: Progress = no_progress,
 ) -> Agreement:
-    """How far raters agree about the same items: kappa, alpha and more of each pair, with intervals.
+    """Agreement of raters about the same items: kappa, alpha and more of each pair, with intervals.
 
     labels      a path or several: tables with a row a label (item, rater, label), or a row an item and a column a
                 rater, or qrels and other files of one rater each, who is called what the file is, or NAME=FILE; a
@@ -216,7 +216,7 @@ def _alpha_of(pair: RaterPair) -> tuple[dict[Scale, Estimate], int]:
 
 
 def _rank(pair: RaterPair, headline: str) -> float:
-    """What a pair is ranked by: the headline, AUC where scores have no such thing; undefined ones come last."""
+    """Key by which a pair is ranked: the headline, AUC where scores have no such thing; undefined ones come last."""
     estimate = pair.estimates.get(headline) or pair.estimates.get("auc")
     return -math.inf if estimate is None or math.isnan(estimate.value) else estimate.value
 
@@ -234,7 +234,7 @@ _FEWEST_SYSTEMS = 3
 
 @dataclass(frozen=True)
 class SystemAgreement:
-    """How far the order of systems by a rater's grades agrees with that by the reference's.
+    """Agreement of the order of systems by a rater's grades with that by the reference's.
 
     No interval: of systems that are close, the order turns over from sample to sample of questions, and no interval by
     resampling these holds the tau of all questions as often as it should (71 to 97% in simulations, in place of 95).
@@ -251,7 +251,7 @@ class SystemAgreement:
 
 
 def system_agreement(ratings: Ratings, against: str, runs: object, measure: str | Measure) -> list[SystemAgreement]:
-    """Of each rater but the reference, best Kendall first.
+    """Agreement on systems of each rater but the reference, best Kendall first.
 
     Raises   InputError for fewer than three systems, grades that are no numbers, no common query.
     """

@@ -30,7 +30,7 @@ from steelyard.stats.labels.raters import (
 
 @dataclass(frozen=True)
 class LabelMeaning:
-    """What the labels of a table are: rows and columns alike, unless they are scores.
+    """Meaning of the labels of a table: rows and columns alike, unless they are scores.
 
     values       of the columns on an interval scale, None for words without an order;   row_values   of the rows
     have_order   whether the labels are in order
@@ -135,7 +135,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class RaterPair:
-    """How far a rater agrees with another, or with the reference.
+    """Agreement of a rater with another, or with the reference.
 
     n            items that both labelled;   n_questions   they belong to, None where that is not known
     estimates    by the names of STATISTICS, as far as the labels allow them
@@ -161,7 +161,7 @@ class RaterPair:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """What all pairs share.
+    """Options that all pairs share.
 
     min_gain   the label from which on an item is positive;   level, n_resamples, seed   of the intervals
     """
@@ -175,7 +175,7 @@ class PairOptions:
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """How often which label of a rater meets which of another.
+    """Counts of which label of a rater meets which of another.
 
     rows, columns   places of the labels of `other` and `rater`;   tables   (g, r, c) counts in each of g questions
     """
@@ -195,7 +195,7 @@ def rater_pairs(
     options: PairOptions, places: Sequence[tuple[int, int]], *, against_reference: bool,
     progress: Progress = no_progress,
 ) -> list[RaterPair]:  # fmt: skip
-    """What is computed of pairs of raters, by their places; of more than MOST_RESAMPLED without intervals."""
+    """Statistics of pairs of raters, by their places; of more than MOST_RESAMPLED without intervals."""
     categories, pairs = options.ratings.categories, list[RaterPair]()
     for start in range(0, len(places), _AT_ONCE):
         progress("pairs", start, len(places))

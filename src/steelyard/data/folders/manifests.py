@@ -36,7 +36,7 @@ class Manifests:
     beside: tuple[str, ...]
 
     def read(self, path: Path) -> dict[str, Any] | None:
-        """What manifest.json holds, or None where the folder is none of this kind.
+        """Content of manifest.json, or None where the folder is none of this kind.
 
         Raises   InputError for a later version, for a manifest that is damaged, and for links that lead out of the
                  folder, which may come from somebody else.
@@ -136,7 +136,7 @@ class BenchFolder:
 
     @property
     def kind(self) -> Kind:
-        """What was measured: rerankers, or systems under load."""
+        """Kind of what was measured: rerankers, or systems under load."""
         kind: Kind = self.manifest["kind"]
         return kind
 

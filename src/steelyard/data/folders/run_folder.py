@@ -84,7 +84,7 @@ class RunFolder:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the run had to remark, such as empty documents."""
+        """Notes of the run, such as empty documents."""
         return tuple(Note.of_json(note) for note in self.manifest.get("notes") or ())
 
     @property
@@ -94,7 +94,7 @@ class RunFolder:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """What config.json holds: the configuration, resolved, without secrets; empty where there is none.
+        """Content of config.json: the configuration, resolved, without secrets; empty where there is none.
 
         Raises   InputError where it cannot be read.
         """
@@ -207,7 +207,7 @@ class RunFolder:
             return " ".join(Source(self.path / name).digest() for name in (CHUNKS, DOCUMENTS))
 
     def _holds(self, name: str, counted: str) -> bool:
-        """Whether the run has a table.
+        """True if the run has a table.
 
         Raises   InputError where its manifest counts rows of one, and there is none.
         """
@@ -219,7 +219,7 @@ class RunFolder:
 
     @property
     def reranks(self) -> bool | None:
-        """Whether the pipeline has a reranker; None for a system that is no pipeline."""
+        """True if the pipeline has a reranker; None for a system that is no pipeline."""
         return self.config.get("rerank") not in (None, "none") if "index" in self.config else None
 
     @cached_property
@@ -255,7 +255,7 @@ def find_run_folder(path: str | Path) -> RunFolder | None:
 
 
 def manifest_stamp(path: Path) -> tuple[int, int] | None:
-    """What changes when another manifest.json takes the place of one; None where there is none."""
+    """Stamp that changes when another manifest.json takes the place of one; None where there is none."""
     try:
         status = os.stat(path / MANIFEST)
     except (OSError, ValueError):
@@ -311,7 +311,7 @@ def write_run_folder(
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """What config.json of a folder holds; nothing where there is none.
+    """Content of config.json of a folder; nothing where there is none.
 
     Raises   InputError where it cannot be read.
     """

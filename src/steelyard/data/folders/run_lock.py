@@ -69,11 +69,11 @@ class Holder:
         return f"{json.dumps(asdict(self))}\n".encode()
 
     def is_of_machine(self, other: Holder) -> bool:
-        """Whether both are, or were, processes of one machine; containers have names of their own, but one boot."""
+        """True if both are, or were, processes of one machine; containers have names of their own, but one boot."""
         return self.host == other.host or (self.boot != "" and self.boot == other.boot)
 
     def has_ended(self, here: Holder) -> bool:
-        """Whether it certainly runs no more, as far as `here` can know without a lock."""
+        """True if it certainly runs no more, as far as `here` can know without a lock."""
         if self.host != here.host:
             return False
         return self.boot != here.boot or not _is_running(self.pid)

@@ -25,7 +25,7 @@ def _finished_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def is_being_replaced(folder: Path) -> bool:
-    """Whether a run is about to be moved into the place of the one that a folder holds."""
+    """True if a run is about to be moved into the place of the one that a folder holds."""
     return _finished_manifest(folder) is not None
 
 

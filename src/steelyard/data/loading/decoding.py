@@ -51,7 +51,7 @@ class Encodings:
 
     @classmethod
     def of(cls, encoding: str | Mapping[str, str]) -> Encodings:
-        """Of one encoding for all files, or of a table by pattern.
+        """Encodings of one encoding for all files, or of a table by pattern.
 
         Raises   InputError for an encoding that does not exist.
 
@@ -68,7 +68,7 @@ class Encodings:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path, or the name at its end, is of a pattern; `*` crosses `/`."""
+    """True if a path, or the name at its end, is of a pattern; `*` crosses `/`."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in (path, PurePosixPath(path).name))
 
 
@@ -191,7 +191,7 @@ def _declared(data: bytes) -> list[str]:
 
 
 def _is_utf8(data: bytes, *, cut: bool) -> bool:
-    """Whether bytes are UTF-8, of which the last character may be cut off."""
+    """True if bytes are UTF-8, of which the last character may be cut off."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
     except UnicodeDecodeError:

@@ -43,7 +43,7 @@ _KOREAN = (
 
 @dataclass(frozen=True)
 class Language:
-    """How a language is recognised.
+    """Language, and the characters by which it is recognised.
 
     letters   beyond ASCII: all of them, or the commonest
     usual     which share of its characters beyond ASCII they are, in ordinary texts
@@ -58,7 +58,7 @@ class Language:
     script: str = "latin"
 
     def may_have(self, n: int, n_letters: int) -> bool:
-        """Whether so many characters beyond ASCII among all letters are neither too few nor too many."""
+        """True if so many characters beyond ASCII among all letters are neither too few nor too many."""
         expected = self.dense * n_letters
         too_few = expected >= _EVIDENCE and n < expected
         return not too_few and (self.sparse == 1 or n <= max(1, self.sparse * n_letters))
@@ -117,7 +117,7 @@ def _explained(text: str, languages: Iterable[Language]) -> tuple[float, int]:
 
 
 def _fits(word: str, language: Language) -> bool:
-    """Whether the letters of a word belong together: one script, and capitals where capitals can be."""
+    """True if the letters of a word belong together: one script, and capitals where capitals can be."""
     if language.script == "ideographs":
         return True
     if language.script == "alphabet":

@@ -63,7 +63,7 @@ def _read(html: str, page: _Page) -> None:
 
 
 def _read_tag(html: str, start: int, page: _Page) -> int:
-    """Where the text behind a tag begins, and behind a script; 0 where there is none."""
+    """Place where the text behind a tag begins, and behind a script; 0 where there is none."""
     tag = _TAG.match(html, start)
     if tag is None or not tag["end"]:
         return 0
@@ -80,7 +80,7 @@ def _read_tag(html: str, start: int, page: _Page) -> int:
 
 
 def _ends_with_slash(attributes: str) -> bool:
-    """Whether the last slash is one of its own, rather than that of a value without quotes.
+    """True if the last slash is one of its own, rather than that of a value without quotes.
 
     >>> _ends_with_slash(' src="x"/'), _ends_with_slash(" src=x/")
     (True, False)
@@ -147,7 +147,7 @@ class _Page:
             self._cell = self._tab = False
 
     def text(self, data: str) -> None:
-        """What is between two tags."""
+        """Text between two tags."""
         if self._dropped:
             return
         if self._pre:

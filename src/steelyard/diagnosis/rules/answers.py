@@ -1,4 +1,4 @@
-"""What answers make of gold that was retrieved, and what they do without any."""
+"""Answers beside the gold that was retrieved, and without any."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def reranker_headroom(facts: Facts) -> Iterator[Advice]:
 
 
 def _room(system: SystemFacts) -> tuple[int, Floats] | None:
-    """How many candidates are put in perfect order, and (q,) what that reaches; None where little is to be had."""
+    """Number of candidates in perfect order, and (q,) what that reaches; None where little is to be had."""
     ns = [n for n in system.perfect if n <= RERANKED]
     if not ns:
         return None

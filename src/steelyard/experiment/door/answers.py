@@ -96,7 +96,7 @@ class Answers:
             _ = self.judged
 
     def are_defined(self, spec: Measure) -> bool:
-        """Whether a measure is defined for some question of every run, as far as is known without a judge."""
+        """True if a measure is defined for some question of every run, as far as is known without a judge."""
         return all((spec.undefined_reasons(run.arrays) == 0).any() for run in self._at_hand)
 
     def values(self, spec: Measure) -> Floats:
@@ -164,7 +164,7 @@ class Answers:
 
 
 def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -> Iterator[Note]:
-    """How far a mean could move by verdicts that are not there.
+    """Distance by which a mean could move by verdicts that are not there.
 
     runs     of one system;   values   (q,) of the measure, which means over the runs are
     """

@@ -69,7 +69,7 @@ def correct(
 
 
 def _samples(review: Review, system: str) -> Sequence[Sample]:
-    """Those of a system by its name, or of the only one that there is."""
+    """Samples of a system by its name, or of the only one that there is."""
     own = [sample for sample in review.samples if sample.system == system]
     alone = len({sample.system for sample in review.samples}) == 1
     return own or (review.samples if alone else ())

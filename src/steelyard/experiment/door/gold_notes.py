@@ -1,4 +1,4 @@
-"""What a reader should know of the gold itself, whichever system is weighed by it."""
+"""Notes on the gold itself, whichever system is weighed by it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class AbsentGold:
 
     @classmethod
     def of(cls, truth: Truth, corpus: Corpus) -> AbsentGold:
-        """Those of a truth: of every query its own."""
+        """Gold notes of a truth: of every query its own."""
         labels = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0)
         lacking = corpus.lacking(labels["doc_id"].unique().to_list())
         return cls(labels.filter(pl.col("doc_id").is_in(list(lacking))), int(np.count_nonzero(truth.gain > 0)))
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the corpus has none of them: then it names other things."""
+        """True if the corpus has none of them: then it names other things."""
         return self.labels.height == self.n_relevant
 
     def notes(self) -> Iterator[Note]:
-        """How many they are, with the first one; nothing where there is none."""
+        """Notes on their number, with the first one; nothing where there is none."""
         if not self.labels.is_empty():
             query_id, name = self.labels.select("query_id", "doc_id").row(0)
             yield Note(
@@ -52,14 +52,14 @@ class AbsentGold:
 
 
 def unjudged_notes(unjudged: Sequence[str], n_judged: int) -> Iterator[Note]:
-    """How many queries of a BEIR folder are neither asked nor weighed, and which; nothing where there is none."""
+    """Notes on the queries of a BEIR folder that are neither asked nor weighed; nothing where there is none."""
     if unjudged:
         n = len(unjudged)
         yield Note("queries_unjudged", {"n": n, "total": n + n_judged, "names": list(unjudged[:_NAMED])})
 
 
 def judged_notes(truth: Truth) -> Iterator[Note]:
-    """How many labels a judge gave, and who; nothing where people gave all, as far as is known."""
+    """Notes on the number of labels that a judge gave, and who; nothing where people gave all, as far as is known."""
     if truth.judged_by:
         yield Note(
             "gold_judged_by",
@@ -82,7 +82,7 @@ def with_gold_advice(scores: ScoreArrays, gold: Truth | Questions) -> Mapping[st
 
 
 def gold_advice(gold: Truth | Questions, measures: Sequence[Measure]) -> Iterator[Note]:
-    """What to do about measures whose gold no question has; nothing where there are none."""
+    """Advice on measures whose gold no question has; nothing where there are none."""
     if any(not measure.definition.of_answers for measure in measures):
         yield _lists_advice(gold)
     if any(measure.definition.of_answers for measure in measures):
@@ -90,7 +90,7 @@ def gold_advice(gold: Truth | Questions, measures: Sequence[Measure]) -> Iterato
 
 
 def _lists_advice(gold: Truth | Questions) -> Note:
-    """What to do where nothing is relevant: by the labels, if there are any."""
+    """Advice where nothing is relevant: by the labels, if there are any."""
     if gains := label_gains(gold):
         most = max(gains)
         kind = "gains" if most > 0 else "zeros"

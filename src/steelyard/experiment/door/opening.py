@@ -172,7 +172,7 @@ def open_pool(questions: object, sources: object) -> tuple[Questions, list[Syste
 
 
 def _is_corpus(source: object) -> bool:
-    """Whether this is documents or chunks, rather than a run.
+    """True if this is documents or chunks, rather than a run.
 
     Raises   InputError for a folder of runs.
     """
@@ -340,7 +340,7 @@ def _locate_run(data: object) -> object:
 
 
 def _names_documents(run: object) -> bool:
-    """Whether outputs say of which documents their chunks are: by the first ones."""
+    """True if outputs say of which documents their chunks are: by the first ones."""
     if isinstance(run, Source):
         return formats.sniff(run) == "jsonl" and b'"doc"' in run.head
     line = cast("list[dict[str, Any]]", run)[0] if _are_results(run) else {}
@@ -355,7 +355,7 @@ def _runs_inside(folder: Path) -> str:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a path looks like a run."""
+    """True if a path looks like a run."""
     try:
         return find_run_folder(path) is not None if path.is_dir() else formats.looks_like_run(path)
     except (InputError, OSError):
@@ -408,7 +408,7 @@ class _LateOutputs:
 
 
 def _are_results(data: object) -> bool:
-    """Whether a list holds results of questions rather than runs."""
+    """True if a list holds results of questions rather than runs."""
     return (
         isinstance(data, list | tuple)
         and bool(data)
@@ -418,7 +418,7 @@ def _are_results(data: object) -> bool:
 
 
 def _are_responses(data: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether this maps questions to what a system gave.
+    """True if this maps questions to what a system gave.
 
     That is lists of what is more than an id, such as LangChain's documents, or dicts with such a list or an answer.
     """
@@ -436,7 +436,7 @@ def _are_responses(data: object) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def _is_run_dict(data: Mapping[Any, Any]) -> bool:
-    """Whether a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
+    """True if a dict is {query_id: ranking} rather than {name: run}: its values hold ids or numbers, not runs."""
     first = next((value for value in data.values() if not isinstance(value, Mapping) or value), None)
     if rows_of(first) is not None:
         return False

@@ -1,4 +1,4 @@
-"""What is weighed, chunks or documents: the default by the gold, and what makes labels of gold accordingly."""
+"""Units that are weighed, chunks or documents: the default by the gold, and what makes labels of gold accordingly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resolver_of(
     gold: Truth | Questions, *, corpus: Corpus | None = None, rule: str = defaults.RULE,
     steps: Sequence[str] = DEFAULT_STEPS, unit: Unit | None = None,
 ) -> Resolver | DocumentResolver:  # fmt: skip
-    """What makes labels of gold: of chunks, or of documents, as `unit_of` has it; of documents for a truth.
+    """Resolver that makes labels of gold: of chunks, or of documents, as `unit_of` has it; of documents for a truth.
 
     Raises   InputError for a rule that does not exist, and for gold that has no documents.
     """

@@ -58,7 +58,7 @@ class VerdictChoice:
         return self
 
     def of(self, system: Weighed | System) -> Sequence[Verdicts | None]:
-        """What was handed in for each run of a system.
+        """Verdicts handed in for each run of a system.
 
         Raises   InputError for something else than verdicts, and for other numbers of them than of runs.
         """
@@ -125,7 +125,7 @@ class RunVerdicts:
 
     @cached_property
     def arrays(self) -> JudgedAnswers:
-        """What measures are computed from, in the order of the questions."""
+        """Arrays that measures are computed from, in the order of the questions."""
         return self.verdicts.arrays(self.query_ids)
 
     def restricted(self) -> RunVerdicts:
@@ -218,7 +218,7 @@ def completed(verdicts: RunVerdicts, run: Weighed, questions: Questions) -> RunV
 
 
 def unjudged_run(run: Weighed, questions: Questions) -> RunVerdicts:
-    """What is known of the answers of a run without a judge: their units, citations and states."""
+    """Facts of the answers of a run without a judge: their units, citations and states."""
     from steelyard.judges.judging import judge_answers
 
     query_ids = [question.query_id for question in questions]

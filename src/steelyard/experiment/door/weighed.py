@@ -126,7 +126,7 @@ class Weighed:
         return None if self.documents is None else self.documents.labels
 
     def notes_at(self, k: int | None) -> Sequence[Note]:
-        """What a reader should know who looks at the first k results."""
+        """Notes for a reader who looks at the first k results."""
         notes = [*self.notes, *self._answer_notes()]
         if k is None or self.fewer is None or self.fewer[2] >= k:
             return notes
@@ -141,7 +141,7 @@ class Weighed:
             yield Note("lists_end", {"k": longest, "measures": deeper})
 
     def _answer_notes(self) -> Iterator[Note]:
-        """How many answers failed to questions that are weighed."""
+        """Notes on answers that failed to questions that are weighed."""
         query_ids = self.alignment.query_id
         names = [query_id for query_id in query_ids if query_id in self.unanswered]
         if names:
@@ -155,7 +155,7 @@ class Weighed:
 
     @property
     def corpus_known(self) -> bool:
-        """Whether it is known which gold the corpus lacks."""
+        """True if it is known which gold the corpus lacks."""
         return self.corpus is not None or (self.mapping is not None and self.mapping.placed)
 
     def perfect_values(self, spec: Measure) -> Floats:
@@ -173,7 +173,7 @@ class Weighed:
 
     @property
     def mapping(self) -> GoldMapping | None:
-        """How gold evidence maps to the chunks, or to documents."""
+        """Mapping of gold evidence to the chunks, or to documents."""
         gold = self.evidence or self.documents
         return None if gold is None else gold.mapping
 
@@ -189,7 +189,7 @@ class Weighed:
 
     @property
     def reranks(self) -> bool | None:
-        """Whether the system has a reranker, by the configuration of its run folder; None where there is none."""
+        """True if the system has a reranker, by the configuration of its run folder; None where there is none."""
         return None if self.folder is None else self.folder.reranks
 
     @property

@@ -181,7 +181,7 @@ class Weighing:
 
     @property
     def by_evidence(self) -> bool:
-        """Whether the gold is evidence that is looked up in chunks, rather than documents named by id."""
+        """True if the gold is evidence that is looked up in chunks, rather than documents named by id."""
         return any(system.evidence is not None for system in self.weighed)
 
     @property
@@ -196,7 +196,7 @@ class Weighing:
 
     @property
     def n_runs(self) -> list[int]:
-        """How many runs each system has."""
+        """Number of runs that each system has."""
         return [len(system.runs) for system in self.weighed]
 
     def first_runs(self) -> Weighing:
@@ -218,7 +218,7 @@ class Weighing:
 
     @cached_property
     def of_answers_alone(self) -> bool:
-        """Whether there are answers, and nothing is gold for what is retrieved."""
+        """True if there are answers, and nothing is gold for what is retrieved."""
         if isinstance(self.gold, Truth) or any(question.evidence or question.labels for question in self.gold):
             return False
         return any(run.answered().answers for system in self.weighed for run in system.runs)
@@ -310,7 +310,7 @@ class Weighing:
         return corrections
 
     def _notes(self, system: Weighed, specs: Sequence[Measure], values: Floats) -> list[Note]:
-        """What a reader should know of the gold, and of how one system was weighed: by the first run that has notes.
+        """Notes on the gold, and on how one system was weighed: by the first run that has notes.
 
         values   (s, m, q)
         """
@@ -397,7 +397,7 @@ class Weighing:
         return np.concatenate(parts)
 
     def _recipe_parts(self, missing: Policy, no_relevant: Policy) -> dict[str, object]:
-        """What the values depend on; the digests are computed when they are asked for."""
+        """Parts of the recipe, on which the values depend; the digests are computed when they are asked for."""
         return {
             "steelyard": __version__,
             "truth": lambda: self.digests["truth"],
@@ -476,7 +476,7 @@ class Weighing:
 
 
 def _digest(system: Weighed) -> str:
-    """Of all its runs."""
+    """Digest of all its runs."""
     return ", ".join(run.digest() for run in system.runs)
 
 
@@ -491,7 +491,7 @@ def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
 
 
 def _recipe(options: WeighOptions) -> dict[str, Any]:
-    """What the values depend on besides rule, steps and unit."""
+    """Recipe of the values besides rule, steps and unit."""
     return {"on_duplicate": options.on_duplicate}
 
 

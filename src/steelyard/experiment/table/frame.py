@@ -45,7 +45,7 @@ _REASONS = [
 
 
 def flags(scores: ScoreArrays) -> list[Bools]:
-    """Where each of FLAGS holds, as arrays that broadcast to (s, m, q)."""
+    """Masks of where each of FLAGS holds, as arrays that broadcast to (s, m, q)."""
     of_rankings = ~np.array([measure.definition.of_answers for measure in scores.measures], bool)[None, :, None]
     unwinnable = scores.unwinnable[:, None] & of_rankings
     return [scores.failed[:, None], scores.missing[:, None], unwinnable, scores.no_relevant]
@@ -137,7 +137,7 @@ def arrays_of(data: object, *, system: str, cluster: str | None = None) -> dict[
 
 
 def _foreign(data: object, system: str) -> object:
-    """What other tools measured as a long frame; anything else as it is.
+    """Values that other tools measured as a long frame; anything else as it is.
 
     Raises   InputError for a file that none of them wrote.
     """
@@ -238,7 +238,7 @@ def _holds(frame: pl.DataFrame, name: str) -> Bools:
 
 
 def _policy(frame: pl.DataFrame, name: str) -> str:
-    """Whether values of a flag are left out; they count as 0 otherwise."""
+    """True if values of a flag are left out; they count as 0 otherwise."""
     values = frame["value"].filter(pl.Series(_holds(frame, name)))
     return "skip" if len(values) and values.null_count() == len(values) else "zero"
 

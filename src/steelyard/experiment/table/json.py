@@ -443,7 +443,7 @@ def _gold(gold: Mapping[str, Any]) -> GoldMapping:
 
 
 def _unit(value: object) -> Unit:
-    """What was weighed; chunks in a file from before that was written."""
+    """Unit that was weighed; chunks in a file from before that was written."""
     if value not in get_args(Unit):
         raise ValueError(f"unit is {value!r}, expected {' or '.join(map(repr, get_args(Unit)))}")
     return cast("Unit", value)

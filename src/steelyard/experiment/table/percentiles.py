@@ -42,7 +42,7 @@ def percentiles(scores: ScoreArrays, level: float) -> Iterator[tuple[int, int, P
 
 
 def is_in_time(scores: ScoreArrays) -> bool:
-    """Whether clusters are seconds of a load."""
+    """True if clusters are seconds of a load."""
     return scores.clustering is not None and scores.clustering.by == SECOND
 
 

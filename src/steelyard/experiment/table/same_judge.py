@@ -26,7 +26,7 @@ def check_same_judge(parts: Iterable[ScoreArrays]) -> None:
 
 
 def judges_differ(parts: Iterable[ScoreArrays]) -> str:
-    """How the verdicts of two systems differ, the first that do; empty where all were made in one way."""
+    """Difference between the verdicts of two systems, the first that do; empty where all were made in one way."""
     apart = first_apart(parts)
     if not apart:
         return ""
@@ -51,7 +51,7 @@ def comparable(scores: ScoreArrays) -> list[bool]:
 
 
 def needs_verdicts(measure: Measure) -> bool:
-    """Whether a judge decides about values of a measure."""
+    """True if a judge decides about values of a measure."""
     if not measure.definition.of_answers:
         return False
     return reads_verdicts(measure)
@@ -80,7 +80,7 @@ def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @lru_cache(maxsize=256)
 def reads_verdicts(spec: Measure) -> bool:
-    """Whether a measure of answers needs a judge: without any verdict, its value of some answer is not known.
+    """True if a measure of answers needs a judge: without any verdict, its value of some answer is not known.
 
     >>> from steelyard.measures import parse
     >>> [reads_verdicts(parse(name)) for name in ("faithfulness", "exact_match", "citation_validity")]

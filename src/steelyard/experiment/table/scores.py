@@ -59,7 +59,7 @@ class Scores(ScoreArrays, Result):
     VIEW = "views.scores"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the recipe's digests as they are now, without the inputs that they come from."""
+        """State that is pickled: the recipe's digests as they are now, without the inputs that they come from."""
         return {**self.__dict__, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class Scores(ScoreArrays, Result):
         ]  # fmt: skip
 
     def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
-        """How the answers of some systems were judged, as a part of the recipe."""
+        """Recipes by which the answers of some systems were judged, as a part of the recipe."""
         recipes = self.recipe_parts.get("verdicts", {})
         return {"verdicts": {system: recipes[system] for system in systems if system in recipes}} if recipes else {}
 
@@ -305,7 +305,7 @@ class Scores(ScoreArrays, Result):
 
     @cached_property
     def components(self) -> pl.DataFrame:
-        """How much values differ between questions and between runs, of the systems with several runs; else no rows.
+        """Spread of values between questions and between runs, of the systems with several runs; else no rows.
 
         A row for each system and measure: n_runs, n (questions), sd_questions and sd_runs (see VarianceComponents), and
         least and greatest mean of a run; null where there are fewer than two questions.
@@ -453,7 +453,7 @@ class Scores(ScoreArrays, Result):
 
     @property
     def shared_gold(self) -> SharedGold | None:
-        """How far questions share gold documents, where they do; None for scores of a file, which has counts."""
+        """Extent of shared gold documents, where questions share them; None for scores of a file, which has counts."""
         part = self.recipe_parts.get(SHARED_GOLD)
         fields = part() if callable(part) else part
         return SharedGold(**fields) if fields and "codes" in fields else None

@@ -14,7 +14,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True)
 class Signature:
-    """What must be equal for two results to be comparable; `str` gives the line.
+    """Facts that must be equal for two results to be comparable; `str` gives the line.
 
     measures                 specs
     n                        fewest and most queries that a mean is of

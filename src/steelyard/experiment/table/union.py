@@ -147,7 +147,7 @@ def _repeats(parts: Sequence[ScoreArrays], measures: Sequence[Measure], query_id
 
 
 def _corrections(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Corrections:
-    """Those of all parts; none of a mean whose values are in several parts, as each corrects those of its own."""
+    """Corrections of all parts; none of a mean whose values are in several parts, as each corrects those of its own."""
     together = dict[str, dict[str, Correction]]()
     for number, part in enumerate(parts):
         places = _places(part.query_ids, query_ids) if part.corrections else ()

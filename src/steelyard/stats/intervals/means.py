@@ -143,7 +143,7 @@ def _bend(away: Floats, clusters: Clusters | None) -> Floats:
 
 
 def _unbent(t: Floats, bend: Floats) -> Floats:
-    """Where Willink's cubic of a standardised mean is t; t itself where nothing is skewed."""
+    """Value at which Willink's cubic of a standardised mean is t; t itself where nothing is skewed."""
     straight = np.abs(bend) < _STRAIGHT
     bend = np.where(straight, 1.0, bend)
     return np.where(straight, t, (np.cbrt(1 + 6 * bend * (t - bend)) - 1) / (2 * bend))
@@ -258,7 +258,7 @@ def captured_share(
     gain: npt.ArrayLike, headroom: npt.ArrayLike, *, width: float = math.inf, level: float = 0.95,
     clusters: Clusters | None = None,
 ) -> CapturedShare:  # fmt: skip
-    """What share of the headroom was captured: 1 for all of it, below 0 for harm.
+    """Share of the headroom that was captured: 1 for all of it, below 0 for harm.
 
     The interval holds each share r for which the mean of gain - r headroom may be 0, by `mean_intervals`.  This is
     Fieller's, but guarded against what no query has shown: where all headroom was captured in each query, the share of
@@ -313,7 +313,7 @@ def _check(d: Floats, h: Floats) -> None:
 
 
 def _crossing(holds: Callable[[float], bool], first: float, last: float) -> float:
-    """Where a condition ceases that holds at the first of two numbers, and not at the last."""
+    """Point at which a condition ceases that holds at the first of two numbers, and not at the last."""
     for _ in range(_STEPS):
         middle = (first + last) / 2
         first, last = (middle, last) if holds(middle) else (first, middle)

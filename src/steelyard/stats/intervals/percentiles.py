@@ -203,7 +203,7 @@ def _ends(ordered: Floats, p: float, level: float, n_effective: int) -> tuple[fl
 
 
 def _design_effects(values: Floats, codes: Ints, p: float, value: float, *, in_time: bool) -> list[tuple[float, int]]:
-    """Of each length of blocks, how much more counts of values beyond a percentile vary, and how many blocks there are.
+    """Excess variance of counts of values beyond a percentile, by length of blocks, and the numbers of blocks.
 
     Source   Korn & Graubard 1998.
     """
@@ -237,7 +237,7 @@ def _largest_again(n_beyond: Floats) -> float:
 
 
 def neighbours_alike(values: Floats) -> bool:
-    """Whether values that follow each other are more alike than chance has it, over any length of blocks.
+    """True if values that follow each other are more alike than chance has it, over any length of blocks.
 
     Ranks are summed by 2, 4, 8, ... neighbours, while 10 such blocks are left: where sums vary more than those of drawn
     ranks do in 99 of 100 cases, by one of the lengths, values are alike.
@@ -264,7 +264,7 @@ def neighbours_alike(values: Floats) -> bool:
 
 
 def _lengths(n_clusters: int, in_time: bool) -> list[int]:
-    """How many neighbouring clusters are taken together: one; and in time 2, 4, 8, ... while 10 of them are left."""
+    """Numbers of neighbouring clusters taken together: one; and in time 2, 4, 8, ... while 10 of them are left."""
     most = max(n_clusters // _FEWEST_IN_TIME, 1) if in_time else 1
     return [1 << power for power in range(most.bit_length())]
 
@@ -283,7 +283,7 @@ _STEPS = 30
 
 @dataclass(frozen=True, eq=False)
 class PercentileDifference:
-    """How far a percentile of B is above that of A, on questions that both were asked.
+    """Difference by which a percentile of B is above that of A, on questions that both were asked.
 
     first, second   the percentiles of A and of B
     alike           correlation, over questions or clusters, of how many of their values lie beyond the percentile
@@ -315,7 +315,7 @@ class PercentileDifference:
         return self.value - down, self.value + up
 
     def _length(self, a: float, b: float) -> float:
-        """Of the difference's interval, from those of both percentiles, which are alike to some degree."""
+        """Length of the difference's interval, from those of both percentiles, which are alike to some degree."""
         if math.isinf(a + b):
             return math.inf
         return math.sqrt(max(a**2 + b**2 - 2 * self.alike * a * b, 0.0))

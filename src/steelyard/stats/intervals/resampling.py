@@ -114,7 +114,7 @@ def _ends(value: float, draws: Floats, without: Floats, counts: Ints, *, level: 
 
 
 def _acceleration(without: Floats, counts: Ints) -> float:
-    """How fast the standard error changes with the value, from the jackknife; 0 where that is undefined."""
+    """Rate at which the standard error changes with the value, from the jackknife; 0 where that is undefined."""
     usable = np.isfinite(without)
     values, weights = without[usable], counts[usable]
     if len(values) < 2:

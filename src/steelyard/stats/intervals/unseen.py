@@ -106,7 +106,7 @@ class UnseenLoss:
 
 
 def _agreement(values: Floats, range_: float) -> float:
-    """How far two of the values agree on average: 1 where all are equal, 0 where each is far from all others."""
+    """Average agreement of two of the values: 1 where all are equal, 0 where each is far from all others."""
     n = len(values)
     return 1.0 if n < 2 or not range_ else float(near_pairs(values[None], np.array([range_]))[0] - n) / (n * (n - 1))
 
@@ -139,7 +139,7 @@ def _below_zero(away: Floats, weights: Floats) -> float:
 
 
 def _saddle(away: Floats, weights: Floats) -> float:
-    """Where the transform over its argument is least, between the pole below 0 and 0: by Newton, halving where it errs.
+    """Point of the least transform over its argument, between the pole below 0 and 0: by Newton, halving where it errs.
 
     away   (n,) ascending, the first below 0
     """

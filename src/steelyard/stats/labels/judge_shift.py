@@ -1,4 +1,4 @@
-"""How far one judge's values are from another's, measured on what both judged, and differences without that shift.
+"""Distance of one judge's values from another's, measured on what both judged, and differences without that shift.
 
 Two systems whose answers were judged by two judges differ by what they are and by who judged them.  The second part
 shows on anchors: units of answers that both judges saw, the texts that they are judged by included.
@@ -19,7 +19,7 @@ from steelyard.stats.samples import RARE, ROUNDING, MeanError, cluster_codes, cl
 
 @dataclass(frozen=True, eq=False)
 class AnchorShift:
-    """What another judge makes of the anchors of q questions.
+    """Values that another judge gives to the anchors of q questions.
 
     shift     (q,) by how much the value of a question is higher by the other judge, for its anchors alone
     anchored  (q,) share of the units of a question that are anchors
@@ -40,12 +40,12 @@ class AnchorShift:
 
     @property
     def n_anchors(self) -> int:
-        """How many anchors there are."""
+        """Number of anchors."""
         return round(float(self.count.sum()))
 
     @property
     def n_questions(self) -> int:
-        """How many questions have any."""
+        """Number of questions that have any."""
         return int((self.anchored > 0).sum())
 
     @property

@@ -61,12 +61,12 @@ class LabelledSample:
 
     @cached_property
     def n_labels(self) -> int:
-        """How many units have a label."""
+        """Number of units that have a label."""
         return int(self.labelled.sum())
 
     @cached_property
     def n_units(self) -> int:
-        """How many units could have one."""
+        """Number of units that could have one."""
         return int((self.group != KNOWN).sum())
 
     @cached_property
@@ -81,7 +81,7 @@ class LabelledSample:
 
     @cached_property
     def n_groups(self) -> int:
-        """How many groups of strata there are."""
+        """Number of groups of strata."""
         return int(self.group.max(initial=-1)) + 1
 
     def question_means(self, values: Floats) -> Floats:
@@ -103,7 +103,7 @@ class LabelledSample:
 
     @cached_property
     def slope(self) -> float:
-        """Of labels on judgements within groups, by what they add to the error; 0 where judgements do not differ."""
+        """Slope of labels on judgements in groups, by what they add to the error; 0 where judgements do not differ."""
         spread = self.expanded**2 * (1 - self.inclusion)
         judged = np.where(self.labelled, self.judged - self.offsets(self.judged), 0.0)
         people = np.where(self.labelled, np.nan_to_num(self.people - self.offsets(np.nan_to_num(self.people))), 0.0)

@@ -55,7 +55,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class CorrectedMean:
-    """What a judge, people, and both together say of one mean; see `corrected_mean`.
+    """One mean as a judge, as people, and as both together have it; see `corrected_mean`.
 
     judge       the judge's mean; NaN where it judged nothing
     people      the mean of the labels, each counting for as many units as it was drawn from; no verdict enters
@@ -99,13 +99,13 @@ class CorrectedMean:
 
     @property
     def squared_error(self) -> float:
-        """Of the corrected mean, or of it at the end where that is larger."""
+        """Squared error of the corrected mean, or of it at the end where that is larger."""
         means = (self.corrected, *(() if self.ends is None else (self.ends.lowest, self.ends.highest)))
         return float(max(mean.error**2 for mean in means))
 
     @property
     def method(self) -> Method:
-        """How the judge enters the corrected mean: "verdicts", "strata" alone (post-stratified), or "none" at all."""
+        """Role of the judge in the corrected mean: "verdicts", "strata" alone (post-stratified), or "none" at all."""
         return "verdicts" if self.weight else "strata" if self.n_strata > 1 else "none"
 
 
@@ -242,7 +242,7 @@ class _Fit:
         return float(max(min(variance**2 / squares, of_questions), 1.0))
 
     def ends(self, mean: float, error: float, quantile: float) -> tuple[float, float]:
-        """Of the interval, by one more label that is at odds with its model; see `mean_intervals`."""
+        """Ends of the interval, with one more label that contradicts its model; see `mean_intervals`."""
         n, more = len(np.unique(self.sample.owner[self.sample.labelled])), self.agreement
         total = n + more
         if n < FEWEST_LABELS:
@@ -283,7 +283,7 @@ def _agreement(sample: LabelledSample, gap: Floats) -> float:
 
 
 def _away(sample: LabelledSample, model: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """How far below and above its model a label can be at most: the average of groups, by their share in the mean."""
+    """Largest distances of a label below and above its model: the average of groups, by their share in the mean."""
     drawn = sample.group != KNOWN
     weights = sample.of_groups(sample.share, drawn) / len(np.unique(sample.owner))
     highest, lowest = np.full(sample.n_groups, -np.inf), np.full(sample.n_groups, np.inf)
@@ -294,7 +294,7 @@ def _away(sample: LabelledSample, model: Floats, bounds: tuple[float, float]) ->
 
 
 def _worth(sample: LabelledSample, alone: tuple[_Fit, LabelledMean], both: tuple[_Fit, LabelledMean]) -> float:
-    """How many labels drawn at random, without strata and a judge, have an interval as short as these.
+    """Number of labels that, drawn at random without strata and a judge, have an interval as short as these.
 
     What labels of n of N units add to the squared error is their variance times 1 / n - 1 / N, and what one more label
     adds by itself, which goes with 1 / n too; the rest is there with labels of all units.

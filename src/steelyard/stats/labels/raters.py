@@ -166,7 +166,7 @@ Ratings = Sequence[Any] | npt.NDArray[Any]
 def confusion_matrix(
     first: Ratings, second: Ratings, categories: Sequence[Any] | None = None
 ) -> tuple[Ints, Sequence[Any]]:
-    """How often the first rater's label i meets the second's label j, and the categories that are counted.
+    """Counts of how often the first rater's label i meets the second's label j, and the categories that are counted.
 
     categories   all labels, in order; by default those that occur, sorted
     Raises       InputError for unequal lengths, labels that no category is

@@ -84,7 +84,7 @@ def _ends(
     judged: float, n: int, sensitivity: tuple[float, float], specificity: tuple[float, float], *, share_of: float,
     z: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Where T(p) = q - p·sensitivity - (1 - p)·(1 - specificity), which is 0 on average, is within z of its error.
+    """Bounds of p by T(p) = q - p·sensitivity - (1 - p)·(1 - specificity): 0 on average, and within z of its error.
 
     Of labelled items among the judged ones, what the judge does wrong is in q too, and takes itself off.
     """

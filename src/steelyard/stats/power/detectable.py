@@ -1,4 +1,4 @@
-"""What n questions can show, judged by their own spread, and how many more show a difference, judged by a pilot's.
+"""Differences that n questions can show, by their own spread, and how many more show one, by a pilot's.
 
 The spread is an estimate, and so is what comes of it: few questions that happen to scatter little promise too much.
 Here the difference, or the number of questions, is so large that it is shown often enough on average over estimates.
@@ -72,7 +72,7 @@ def detectable_errors(
     n_sides: int = 2,
     n_comparisons: int = 1,
 ) -> float:
-    """How many standard errors, as n questions estimate them, a true difference is that they show with this chance.
+    """Number of standard errors, as n questions estimate them, of a true difference that they show with this chance.
 
     n               questions, or clusters: two at least;   df   degrees of freedom of their error, n - 1 by default
     test            "t" or "randomization"

@@ -1,4 +1,4 @@
-"""How many questions show a difference: what a paired t test, or an F test of several systems, can show with n."""
+"""Power: what a paired t test, or an F test of several systems, can show with n questions."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _rejected(noncentrality: float, df: float, alpha: float, n_sides: int) -> fl
 
 
 def _rejects(noncentrality: float, df: float, alpha: float, n_sides: int, *, power: float) -> bool:
-    """Whether `_rejected` reaches the power: by quick sums, and by exact ones and both sides where these decide."""
+    """True if `_rejected` reaches the power: by quick sums, and by exact ones and both sides where these decide."""
     critical = t_quantile(1 - alpha / n_sides, df)
     shown = _above(critical, df, noncentrality, total=np.sum)
     if shown > power + _ROUGH or shown + alpha < power - _ROUGH:

@@ -55,7 +55,7 @@ class Resolution:
         return cls(replace(unseen, sums=around), error, average.df, len(around), len(d) / len(around), alpha, power)
 
     def lower(self, n: float) -> float:
-        """How far below 0 the mean of n units lies with chance 1 - power."""
+        """Distance below 0 at which the mean of n units lies with chance 1 - power."""
         return _NORMAL.inv_cdf(self.power) * self._error(n)
 
     @property

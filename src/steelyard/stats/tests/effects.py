@@ -1,4 +1,4 @@
-"""How large is it: sizes of a difference between two systems, beside any test."""
+"""Effect sizes: sizes of a difference between two systems, beside any test."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ IDENTICAL = "both gave the same results: there is nothing that could have been l
 
 @dataclass(frozen=True, kw_only=True)
 class NonInferiority:
-    """Whether B is worse than A by less than the margin.
+    """True if B is worse than A by less than the margin.
 
     difference   mean of B less A;   low   its one-sided lower limit at level 1 - alpha
     p            of the hypothesis that B is worse by the margin or more; NaN where there is no test (see reason)
@@ -42,7 +42,7 @@ class NonInferiority:
 
 @dataclass(frozen=True, kw_only=True)
 class Equivalence:
-    """Whether B differs from A by less than the margin, either way.
+    """True if B differs from A by less than the margin, either way.
 
     low, high      ends of the interval at level 1 - 2 alpha
     p_low, p_high  of the hypotheses that the difference is -margin or less, margin or more;   p   the larger

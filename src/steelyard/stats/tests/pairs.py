@@ -258,7 +258,7 @@ def tukey(
 
 
 def tukey_limit(scores: npt.ArrayLike, *, alpha: float = 0.05) -> Pairs:
-    """What `tukey` comes to with very many queries: the shuffled means are then normal, and nothing need be drawn.
+    """Limit of `tukey` with very many queries: the shuffled means are then normal, and nothing need be drawn.
 
     Shuffling s labels within a query whose values have the variance v gives each system a value of variance v, any two
     of them a covariance of -v / (s - 1).  Means over n queries are so alike that the range of s of them is the range of
@@ -300,7 +300,7 @@ def _range_sf(r: Floats, s: int) -> Floats:
 
 
 def _range_quantile(share: float, s: int) -> float:
-    """How far apart s standard normal variables lie at most with this probability, by bisection."""
+    """Largest distance of s standard normal variables with this probability, by bisection."""
     low, high = 0.0, 4 * _REACH
     for _ in range(60):
         middle = (low + high) / 2
