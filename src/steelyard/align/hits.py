@@ -218,7 +218,9 @@ def _look_alike(ours: Iterable[str], theirs: Iterable[str]) -> str:
         if our != their and not (our + their).isascii():
             advice = "remove white space and characters that cannot be seen"
             if unicodedata.normalize("NFC", our) == unicodedata.normalize("NFC", their):
-                advice = "bring the ids of both into one Unicode form, such as NFC"
+                advice = (
+                    "bring the ids of both into one Unicode form, such as NFC: --normalise-ids nfc (normalise_ids=...)"
+                )
             points = [("truth", _only_in(our, their)), ("run", _only_in(their, our))]
             differences = " and ".join(f"{codes} is in that of the {side} alone" for side, codes in points if codes)
             return f"{our!r} of the truth and {their!r} of the run look alike, but {differences}; {advice}"

@@ -122,11 +122,15 @@ class Outputs:
         """The same with the candidates in place of the rankings; None where no line has candidates."""
         if self.candidates is None:
             return None
-        return Outputs(replace(self._contents, run=self.candidates, candidates=None))
+        return self.changed(run=self.candidates, candidates=None)
 
     def with_lists(self, run: Run, candidates: Run | None, table: ChunkTable) -> Outputs:
         """The same with other lists of other things, of which `table` holds the texts."""
-        return Outputs(replace(self._contents, run=run, candidates=candidates, table=table))
+        return self.changed(run=run, candidates=candidates, table=table)
+
+    def changed(self, **parts: Any) -> Outputs:
+        """The same with other parts, by the names above."""
+        return Outputs(replace(self._contents, **parts))
 
     def digest(self) -> str:
         """A fingerprint of rankings, the chunks in them and answers; not of times, so a second run has the same.

@@ -183,6 +183,7 @@ def gate(
     cluster, unit, mixed_judges = of_weighing.get("cluster"), of_weighing.get("unit"), asked.mixed_judges
     _check_clusters(scores, other, cluster, origin)
     _check_units(scores, other, unit, origin)
+    _check_forms(scores, other)
     _check_margin(profile, other is not None, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     n_others = len(judged) - 1 if recommended in judged else 0
@@ -385,6 +386,16 @@ def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin
         raise InputError(
             f"the scores weigh {of_scores}s, and the baseline {of_baseline}s; weigh both alike: a run folder with "
             f"--unit {of_scores}, scores by `evaluate --unit {of_scores}`"
+        )
+
+
+def _check_forms(scores: Scores, other: Scores | None) -> None:
+    """Refuse a baseline whose ids were brought into another form."""
+    forms = [None if part is None else part.recipe_parts.get("normalise_ids") for part in (scores, other)]
+    if other is not None and forms[0] != forms[1]:
+        raise InputError(
+            f"the ids of one side were brought into the form {forms[0] or forms[1]}, and those of the other are as "
+            "they were; weigh both alike (--normalise-ids)"
         )
 
 

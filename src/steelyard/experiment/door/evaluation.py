@@ -12,6 +12,7 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.run import Repeats, Run, StreamedRun
 from steelyard.data.truth import Truth
+from steelyard.experiment.door.id_forms import same_form
 from steelyard.experiment.door.opening import open_inputs
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
@@ -61,7 +62,8 @@ def weigh(truth: object, runs: object, **options: Unpack[WeighKeywords]) -> Weig
     check_names("weigh", options, WeighOptions)
     _refuse_results("weigh", truth)
     declared = WeighOptions.of(options)
-    return Weighing.of(open_inputs(truth, runs, declared), declared)
+    inputs = same_form(open_inputs(truth, runs, declared), declared.normalise_ids)
+    return Weighing.of(inputs, declared)
 
 
 def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing | Scores:

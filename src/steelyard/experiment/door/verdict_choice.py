@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from steelyard.base.choices import IdForm
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.id_forms import verdicts_in_form
 from steelyard.io.named import named_paths
 from steelyard.measures.judged_answers import JudgedAnswers
 
@@ -35,11 +37,13 @@ class VerdictChoice:
                several runs; None: those in each run folder, else those of the default judge
     judge      of the verdicts in run folders that count; by default those that were written last
     progress   called as progress("answers", done, total) while the default judge judges a run
+    form       the Unicode form that ids are brought into; None: as they are
     """
 
     verdicts: object = None
     judge: str | None = None
     progress: Progress = no_progress
+    form: IdForm | None = None
 
     def checked(self, systems: Sequence[str]) -> VerdictChoice:
         """The same, as fit for these systems.
@@ -71,7 +75,7 @@ class VerdictChoice:
                 f"verdicts: {system.name} has {len(system.runs)} runs, and there are verdicts of {len(listed)}; "
                 "give a list with those of each run"
             )
-        return [opened_verdicts(item, system.name) for item in listed]
+        return [opened_verdicts(item, system.name, self.form) for item in listed]
 
 
 def named_verdicts(texts: Sequence[str]) -> object:
@@ -93,17 +97,17 @@ def named_verdicts(texts: Sequence[str]) -> object:
     return verdicts or None
 
 
-def opened_verdicts(item: Any, system: str) -> Verdicts:
-    """Verdicts as they are handed in: these, or the path of a file.
+def opened_verdicts(item: Any, system: str, form: IdForm | None = None) -> Verdicts:
+    """Verdicts as they are handed in: these, or the path of a file; with ids in one form where that is asked for.
 
     Raises   InputError.
     """
     from steelyard.judges.tables.verdicts import Verdicts
 
     if isinstance(item, Verdicts):
-        return item
+        return verdicts_in_form(item, form)
     if isinstance(item, str | os.PathLike):
-        return Verdicts.read(Path(item))
+        return verdicts_in_form(Verdicts.read(Path(item)), form)
     raise InputError(
         f"verdicts: those of {system} cannot be read from {type(item).__name__}; pass what `sy.judge` returns, or the "
         "path of a file of `steelyard judge`"
@@ -164,7 +168,9 @@ def judged_run(
         return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
     if path is not None:
-        return RunVerdicts(_checked(opened_verdicts(path, run.name), run, questions), query_ids, "file", path.name)
+        return RunVerdicts(
+            _checked(opened_verdicts(path, run.name, choice.form), run, questions), query_ids, "file", path.name
+        )
     from steelyard.judges.judging import judge_answers
     from steelyard.judges.registry import judging_command, make_judge
 

@@ -31,6 +31,7 @@ from steelyard.data.truth import Truth
 from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.door.answers import Answers
 from steelyard.experiment.door.gold_notes import AbsentGold, judged_notes, unjudged_notes, with_gold_advice
+from steelyard.experiment.door.id_forms import clusters_in_form, review_in_form
 from steelyard.experiment.door.opening import Inputs, Texts, no_texts
 from steelyard.experiment.door.units import check_document_measures, resolver_of
 from steelyard.experiment.door.verdict_choice import VerdictChoice
@@ -133,16 +134,16 @@ class Weighing:
     @property
     def _choice(self) -> VerdictChoice:
         """Which verdicts measures of answers are computed from."""
-        return VerdictChoice(self.options.verdicts, self.options.judge, self.options.progress)
+        options = self.options
+        return VerdictChoice(options.verdicts, options.judge, options.progress, options.normalise_ids)
 
     @cached_property
     def clustering(self) -> Clustering | None:
         """Which questions belong together, and count as one for intervals and tests; None: each by itself."""
         if self.options.cluster is None:
             return None
-        return question_clusters(
-            self.options.cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids
-        )  # fmt: skip
+        cluster = clusters_in_form(self.options.cluster, self.options.normalise_ids)
+        return question_clusters(cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids)
 
     @cached_property
     def _shared_gold(self) -> dict[str, Any] | None:
@@ -303,6 +304,7 @@ class Weighing:
         corrections = dict[str, SystemCorrections]()
         for place, system in enumerate(self.weighed if judged else ()):
             if (review := review_of(self.options.labels, system.name, system.folder)) is not None:
+                review = review_in_form(review, self.options.normalise_ids)
                 corrections[system.name] = self.answers.corrections(
                     place, judged, review, left_out=left_out[place], clusters=clusters,
                     handed_in=are_handed_in(self.options.labels, system.name),
@@ -492,7 +494,8 @@ def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
 
 def _recipe(options: WeighOptions) -> dict[str, Any]:
     """Recipe of the values besides rule, steps and unit."""
-    return {"on_duplicate": options.on_duplicate}
+    form = {} if options.normalise_ids is None else {"normalise_ids": options.normalise_ids}
+    return {"on_duplicate": options.on_duplicate, **form}
 
 
 def _latencies(runs: Sequence[Weighed]) -> list[list[float]]:

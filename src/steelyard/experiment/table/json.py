@@ -67,7 +67,9 @@ _FILE = Table(optional={"name": str, "digest": str})
 _RECIPE = Table(
     {"measures": Each(list, str)},
     {
-        **dict.fromkeys(("steelyard", "missing", "no_relevant", "on_duplicate", "rule", "cluster"), str),
+        **dict.fromkeys(
+            ("steelyard", "missing", "no_relevant", "on_duplicate", "normalise_ids", "rule", "cluster"), str
+        ),
         "truth": _FILE,
         "corpus": _FILE,
         "runs": Each(dict, str),

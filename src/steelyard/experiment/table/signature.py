@@ -23,6 +23,7 @@ class Signature:
     rule                     by which a chunk holds gold; None where documents are named by id
     steps                    by which texts are folded to find gold, none as (); None where documents are named by id
     on_duplicate             which of two equal documents is kept: "first" or "max"; None where two are an error
+    normalise_ids            the Unicode form that ids were brought into; None where they are as they were
     truth                    digest of the gold, None where there is none
     corpus                   digest of the corpus apart from the runs that gold is looked up in, None without one
     runs                     system -> digest of its run
@@ -45,6 +46,7 @@ class Signature:
     cluster: str | None = None
     unit: str | None = None
     judges: tuple[str, ...] = ()
+    normalise_ids: str | None = None
 
     def __str__(self) -> str:
         low, high = self.n
@@ -57,6 +59,7 @@ class Signature:
             "steps": None if self.steps is None else ",".join(self.steps) or "none",
             "cluster": self.cluster,
             "on_duplicate": self.on_duplicate,
+            "normalise_ids": self.normalise_ids,
             "judge": ",".join(self.judges) or None,
             "truth": None if self.truth is None else _short(self.truth),
             "corpus": None if self.corpus is None else _short(self.corpus),
@@ -83,7 +86,7 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
         truth=recipe.get("truth", {}).get("digest"), corpus=recipe.get("corpus", {}).get("digest"),
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
         cluster=recipe.get("cluster"), unit=None if recipe.get("unit") == "chunk" else recipe.get("unit"),
-        judges=_judges(recipe.get("verdicts", {})),
+        judges=_judges(recipe.get("verdicts", {})), normalise_ids=recipe.get("normalise_ids"),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from steelyard.experiment.table.same_judge import check_same_judge
 from steelyard.measures import Measure
 
 T = TypeVar("T")
-_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "unit", "rule", "steps")
+_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "normalise_ids", "unit", "rule", "steps")
 
 
 def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[str, Any]:
@@ -170,7 +170,9 @@ def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any
     Raises   InputError where the values were made by different policies.
     """
     for key in _MUST_AGREE:
-        values = _distinct(repr(part[key]) for part in parts if key in part)
+        # Ids that were weighed without a form of their own are as they were: no key says so.
+        of = [part for part in parts if key in part or (key == "normalise_ids" and "truth" in part)]
+        values = _distinct(repr(part.get(key)) for part in of)
         if len(values) > 1:
             raise InputError(f"scores of different {key} cannot be put together: {' and '.join(values)}")
     recipe = {key: value for part in reversed(parts) for key, value in part.items()}
