@@ -13,7 +13,8 @@ import pytest
 import steelyard as sy
 from steelyard.base.options import WeighOptions
 from steelyard.data.corpus import Document
-from steelyard.judges.review import Review, Sample, Stratum
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import Sample, Stratum
 from tests.cli.command import complaint, printed
 
 # (label, an id that has two forms)

@@ -26,7 +26,7 @@ from steelyard.io.objects import RunDict
 
 if TYPE_CHECKING:
     from steelyard.experiment.door.opening import Inputs, System, Texts
-    from steelyard.judges.review import Review
+    from steelyard.judges.people.review import Review
     from steelyard.judges.verdicts import Verdicts
 
 _V = TypeVar("_V")
@@ -71,7 +71,7 @@ def review_in_form(review: Review, form: IdForm | None) -> Review:
     """The same review, where questions were drawn, by ids in one form; items have ids of their own."""
     if form is None:
         return review
-    from steelyard.judges.review import Review
+    from steelyard.judges.people.review import Review
 
     samples = [
         replace(
