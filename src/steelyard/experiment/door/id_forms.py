@@ -27,7 +27,7 @@ from steelyard.io.objects import RunDict
 if TYPE_CHECKING:
     from steelyard.experiment.door.opening import Inputs, System, Texts
     from steelyard.judges.people.review import Review
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
 _V = TypeVar("_V")
 
@@ -54,7 +54,7 @@ def verdicts_in_form(verdicts: Verdicts, form: IdForm | None) -> Verdicts:
     """The same verdicts, on questions and chunks by ids in one form."""
     if form is None:
         return verdicts
-    from steelyard.judges.verdicts import Verdicts
+    from steelyard.judges.tables.verdicts import Verdicts
 
     records = [
         replace(
