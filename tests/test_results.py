@@ -6,18 +6,31 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
+import numpy as np
 import pytest
 
 import steelyard
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
+from steelyard.bench.run.planning import plan_bench
+from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.rag.config import Config
+from steelyard.rag.labelling import plan_labelling
+from steelyard.rag.sweeping import Swept
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
 from steelyard.report.benching import BenchReport
 from steelyard.report.writing import chosen_format, view_of
+from steelyard.review.forms import ImportedLabels, RaterCount
 from tests.bench.benches import rerank_bench
+from tests.bench.test_planning import bench_config
+from tests.experiment.judged import outputs, questions
+from tests.gates.test_judges import by_labels
+from tests.report.test_reviewing import RUNS as SAMPLED
+from tests.review.small import QUESTIONS
+from tests.review.test_reporting import usual
 
+ASKED, ANSWERED = questions(), outputs()
 LABELS = {"ann": {"a": 2, "b": 0, "c": 1, "d": 2}, "bob": {"a": 2, "b": 0, "c": 0, "d": 1}}
 TRUTH = {f"q{n}": {"d1": 1, "d2": 2} for n in range(6)}
 RUNS = {"bm25": {f"q{n}": ["d1", "d3"] for n in range(6)}, "dense": {f"q{n}": ["d2", "d1"] for n in range(6)}}
@@ -35,16 +48,34 @@ def weighed_run(path: Path) -> WeighedRun:
     return run_and_weigh(Config.of(values, base=path), measures=["mrr"])
 
 
+def swept(path: Path) -> Swept:
+    """Two pipelines of six questions."""
+    values = np.linspace(0, 1, 12).reshape(2, 1, 6)
+    return Swept([{"k": 1}, {"k": 5}], [path, path], ["mrr"], values, list(TRUTH), np.zeros(6, bool), [])
+
+
 MADE: dict[str, Callable[[Path], Result]] = {
     "Agreement": lambda path: sy.agreement(LABELS, n_resamples=50),
     "Bench": rerank_bench,
+    "BenchPlan": lambda path: plan_bench(bench_config(path)),
     "BenchReport": lambda path: BenchReport(rerank_bench(path)),
+    "Calibration": lambda path: by_labels(40),
     "Comparison": lambda path: sy.compare(scores(), baseline="bm25"),
     "Design": lambda path: sy.plan(difference=0.05, sd=0.25),
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
+    "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
+    "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
+    "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, save=False),
+    "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, save=False),
+    "LabellingPlan": lambda path: plan_labelling(ASKED, ANSWERED, scale="0-3"),
+    "PooledReview": lambda path: sy.pool_review(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "Report": lambda path: sy.Report.of(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
+    "ReviewReport": lambda path: usual(),
+    "SampledReview": lambda path: sy.sample_review(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),
     "Scores": lambda path: scores(),
+    "SelfTests": lambda path: sy.self_test(n=20),
+    "Swept": swept,
     "WeighedRun": weighed_run,
 }
 """How a result of each kind is made, by the name of its class."""
@@ -81,7 +112,7 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
         result.write(file, format=format, lang="en")
         assert file.read_text() == text, format
     data = result.data()
-    assert data["format"] >= 1
+    assert data["format"]
     assert json.loads(result.text("json"), parse_constant=pytest.fail) == data
 
 

@@ -22,15 +22,9 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.bench_plan import bench_plan_text
 from steelyard.report.formats.blocks import blocks_terminal
-from steelyard.report.formats.judging import judging_text
-from steelyard.report.formats.labelling import labelling_text
 from steelyard.report.formats.measures import measures_text
-from steelyard.report.formats.self_tests import self_tests_text
-from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.formats.trec_eval import trec_eval_texts
-from steelyard.report.reviewing import review_text
 from steelyard.report.views.diagnosis import diagnosis_sections
 from steelyard.report.words import read_words
 from steelyard.review.calibrating import calibrate
@@ -54,7 +48,7 @@ Call = Callable[[], str]
 def _judged_text(format: str, *, save: str, **settings: float) -> str:
     names = "answers.jsonl", "run=answers.jsonl"
     run = judge_run(*names, "lexical", save=save, settings=settings)
-    return judging_text(run, format, EN, questions=names[0], outputs=names[1], width=80)
+    return run.text(format, lang="en", questions=names[0], outputs=names[1], width=80)
 
 
 def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options: Any) -> str:
@@ -65,7 +59,7 @@ def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options
     pooled = sy.pool_review("halls.jsonl", [sources], "pooled", into, **options)
     assert pooled.form.read_bytes() == form
     shutil.rmtree("pooled")
-    return review_text(pooled, format, EN, width=80)
+    return pooled.text(format, lang="en", width=80)
 
 
 def _sampled(folder: str, format: str = "table", **options: Any) -> str:
@@ -77,7 +71,7 @@ def _sampled(folder: str, format: str = "table", **options: Any) -> str:
     assert sampled.form.read_bytes() == form
     shutil.rmtree(folder)
     Path("here.json").unlink()
-    return review_text(sampled, format, EN, width=80)
+    return sampled.text(format, lang="en", width=80)
 
 
 CASES: dict[str, list[tuple[str, Call]]] = {
@@ -193,16 +187,16 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
         (
             "answers.jsonl run=answers.jsonl --dry-run --tables support,joint -f json --verdicts v.parquet",
-            lambda: judging_text(
-                plan_judging("answers.jsonl", "run=answers.jsonl", tables=["support", "joint"]), "json", EN
+            lambda: plan_judging("answers.jsonl", "run=answers.jsonl", tables=["support", "joint"]).text(
+                "json", lang="en"
             ),
         ),
     ],
     "selftest": [
-        ("-n 20 --seed 3", lambda: self_tests_text(sy.self_test(n=20, seed=3), "table", EN, width=80)),
+        ("-n 20 --seed 3", lambda: sy.self_test(n=20, seed=3).text(lang="en", width=80)),
         (
             "answers.jsonl run=answers.jsonl --threshold 0.5 --dry-run -f json",
-            lambda: self_tests_text(plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl"), "json", EN),
+            lambda: plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
         ),
     ],
     "review sample": [
@@ -235,64 +229,57 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "review import": [
         (
             "review/ann.json review/bob.json --into labels.json",
-            lambda: review_text(
-                sy.import_review(["review/ann.json", "review/bob.json"], into="labels.json"), "table", EN, width=80
+            lambda: sy.import_review(["review/ann.json", "review/bob.json"], into="labels.json").text(
+                lang="en", width=80
             ),
         ),
         (
             "review/items.json review/ann.json --labels labels.json -f json",
-            lambda: review_text(sy.import_review("review/ann.json", into="labels.json"), "json", EN),
+            lambda: sy.import_review("review/ann.json", into="labels.json").text("json", lang="en"),
         ),
     ],
     "review report": [
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json",
-            lambda: review_text(
-                sy.report_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json"), "table", EN, width=80
+            lambda: sy.report_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
+                lang="en", width=80
             ),
         ),
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json -m faithfulness -m hallucination --seed 3 -f html "
             "--examples text.md",
-            lambda: review_text(
-                sy.report_review(
+            lambda: sy.report_review(
                     "halls.jsonl", "halls=halls.jsonl", ["faithfulness", "hallucination"], labels="decided.json",
                     seed=3, examples=["A few words."],
-                ),
-                "html", EN,
-            ),
+                ).text("html", lang="en"),
         ),
     ],
     "review calibrate": [
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json",
-            lambda: review_text(
-                sy.calibrate_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json"), "table", EN, width=80
+            lambda: sy.calibrate_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
+                lang="en", width=80
             ),
         ),
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json --target-precision 0.9 --seed 3 -f markdown "
             "-o calibration.json --examples text.md",
-            lambda: review_text(
-                sy.calibrate_review(
+            lambda: sy.calibrate_review(
                     "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target_precision=0.9, seed=3,
                     examples=["A few words."],
-                ),
-                "markdown", EN,
-            ),
+                ).text("markdown", lang="en"),
         ),
     ],
     "label": [
         (
             "answers.jsonl run=answers.jsonl -o grades.jsonl --scale 0-3 --depth 5",
-            lambda: labelling_text(
-                sy.label("answers.jsonl", "run=answers.jsonl", scale="0-3", depth=5), "table", EN, file="grades.jsonl",
-                sources=["run=answers.jsonl"], width=80,
+            lambda: sy.label("answers.jsonl", "run=answers.jsonl", scale="0-3", depth=5).text(
+                lang="en", file="grades.jsonl", sources=["run=answers.jsonl"], width=80
             ),
         ),
         (
             "answers.jsonl run=answers.jsonl -o other.jsonl --dry-run -f json",
-            lambda: labelling_text(plan_labelling("answers.jsonl", "run=answers.jsonl"), "json", EN),
+            lambda: plan_labelling("answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
         ),
     ],
     "export": [
@@ -351,12 +338,11 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
     ],
     "sweep": [
-        ("sweep.toml", lambda: sweep_text(sweep(Config.read("sweep.toml")), "table", EN, width=80)),
+        ("sweep.toml", lambda: sweep(Config.read("sweep.toml")).text(lang="en", width=80)),
         (
             "sweep.toml -m recall --holdout --seed 2 --cluster doc -f json",
-            lambda: sweep_text(
-                sweep(Config.read("sweep.toml"), measures=["recall"], cluster="doc", holdout=True, seed=2), "json", EN,
-                seed=2,
+            lambda: sweep(Config.read("sweep.toml"), measures=["recall"], cluster="doc", holdout=True, seed=2).text(
+                "json", lang="en", seed=2
             ),
         ),
     ],
@@ -375,7 +361,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
         (
             "bench.toml --dry-run -o planned --overwrite",
-            lambda: bench_plan_text(plan_bench("bench.toml", folder="planned", overwrite=True), EN, width=80),
+            lambda: plan_bench("bench.toml", folder="planned", overwrite=True).text(lang="en", width=80),
         ),
     ],
 }  # fmt: skip

@@ -13,7 +13,6 @@ import pytest
 from steelyard.base.notes import Note
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import SweepNote, Swept, sweep
-from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.views.sweep import sweep_sheet
 from steelyard.report.words import read_words
 from tests.cli.command import complaint, printed
@@ -92,7 +91,7 @@ def test_forms_for_programs_and_papers(folder: Path) -> None:
 @pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "latex"])
 def test_the_library_gives_what_the_command_prints(format: str, folder: Path) -> None:
     swept = sweep(Config.read(folder / "grid.toml"), measures=["mrr", "recall"], holdout=True, seed=3)
-    text = sweep_text(swept, format, read_words("en"), seed=3, width=80)
+    text = swept.text(format, lang="en", seed=3, width=80)
     options = ("-m", "mrr", "-m", "recall", "--holdout", "--seed", "3", "--format", format, "--lang", "en")
     assert printed("sweep", "grid.toml", *options, cwd=folder) == text
 

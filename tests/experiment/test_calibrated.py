@@ -15,7 +15,6 @@ from steelyard.judges.people.calibration import Calibration, Estimate
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.items import items
-from steelyard.report.formats.judging import judging_text
 from steelyard.report.words import read_words
 from steelyard.review.calibrating import calibrate
 from tests.cli.command import steelyard
@@ -89,7 +88,7 @@ def texts(own: Calibration | None, lang: str) -> tuple[str, str]:
     words = read_words(lang)
     run = judge_run(QUESTIONS, OUTPUTS, calibration=own, save=False)
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=run.verdicts)
-    return judging_text(run, "table", words, width=300), scores.text(lang=words.code, width=300)
+    return run.text(lang=words.code, width=300), scores.text(lang=words.code, width=300)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

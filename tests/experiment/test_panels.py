@@ -10,8 +10,6 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import judge_panel
-from steelyard.report.formats.judging import judging_text
-from steelyard.report.words import read_words
 from steelyard.review.calibrating import calibrate
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled
@@ -100,7 +98,7 @@ def test_the_command_lets_judges_vote(folder: Path) -> None:
     members = ["lexical", folder / "yes.parquet", folder / "no.parquet"]
     run = judge_panel(str(folder / "q.jsonl"), f"o={folder / 'o.jsonl'}", members, save=folder / "other.parquet")
     assert sy.Verdicts.read(folder / "panel.parquet").records == run.verdicts.records
-    text = judging_text(run, "table", read_words("en"), width=80).splitlines()
+    text = run.text(lang="en", width=80).splitlines()
     assert done.stdout.decode().splitlines()[:8] == text[:8]
     scores = steelyard(
         "evaluate", "q.jsonl", "o=o.jsonl", "-m", "faithfulness", "--verdicts", "panel.parquet", cwd=folder

@@ -11,8 +11,6 @@ import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.judges.grading.grades import GradedPair
 from steelyard.rag.labelling import plan_labelling
-from steelyard.report.formats.labelling import labelling_text
-from steelyard.report.words import read_words
 
 QUESTIONS = [{"qid": "q1", "query": "red apple"}, {"qid": "q2", "query": "蓝色的梨"}]
 TEXTS = {"a": "A red apple.", "b": "A red car.", "c": "Nothing here.", "d": "蓝色的梨很甜。", "e": "绿色的瓜"}
@@ -181,7 +179,7 @@ def test_agreement_is_that_of_the_statistics(tmp_path: Path) -> None:
     assert agreement.n == 5
     assert agreement.grades == (0, 1, 2, 3)
     for lang, said in (("en", "over the grades 0, 1, 2, 3"), ("zh", "等级为 0、1、2、3")):
-        assert said in labelling_text(grades, "table", read_words(lang), width=200)
+        assert said in grades.text(lang=lang, width=200)
     equal = sy.label(QUESTIONS, outputs(q1="c"), by_gold, scale="0-3", keep={"q1": {"c": 0}}).agreement
     assert equal is not None
     assert (equal.n, equal.n_equal, equal.kappa, equal.alpha) == (1, 1, None, None)

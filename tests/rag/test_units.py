@@ -19,8 +19,6 @@ from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.sweep import sweep_text
-from steelyard.report.words import read_words
 from tests.cli.command import printed
 from tests.hypothesis_profiles import examples
 from tests.rag.small import QUESTIONS, TEXTS, Common, Shortest, Stops, write
@@ -213,7 +211,7 @@ def test_a_sweep_of_chunkings_weighs_documents(beir: Path) -> None:
     config = configured(beir, sweep={"chunk": ["none", f"{HERE}:Stops"], "k": [1, 2]})
     swept = sweep(config)
     assert list(swept.measures) == ["ndcg", "recall", "precision", "mrr"]
-    text = sweep_text(swept, "table", read_words("en"), seed=0)
+    text = swept.text(lang="en", seed=0)
     assert "Documents are weighed, so all measures compare across chunkings" in re.sub(r"\s+", " ", text)
     for folder in swept.folders:
         assert read_run_folder(folder).config["unit"] == "document"

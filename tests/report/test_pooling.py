@@ -12,8 +12,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.judges.grading.grades import JUDGE, PEOPLE, Grades
-from steelyard.report.reviewing import review_text
-from steelyard.report.words import read_words
 from steelyard.review.forms import ImportedLabels, ItemsFile
 from tests.review.small import CHUNKS, QUESTIONS
 
@@ -75,7 +73,7 @@ def test_grades_go_into_a_truth(tmp_path: Path) -> None:
     (conflict,) = result.conflicts
     assert conflict.opinions == [("ann", "0"), ("bob", "2")]
     assert [own.n_cannot_say for own in result.raters] == [1, 0]
-    assert "ann: 0, bob: 2" in review_text(result, "table", read_words("en"))
+    assert "ann: 0, bob: 2" in result.text(lang="en")
     assert sy.Truth.read(tmp_path / "qrels.jsonl").frame.height == 3
     again = pool(tmp_path, "again", n=99, scale="0-3")
     assert again.n_before == 3
@@ -194,6 +192,6 @@ def test_each_kind_is_taken_in_by_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_pools_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=4, lang=lang)
-    text = review_text(pooled, "table", read_words(lang))
+    text = pooled.text(lang=lang)
     assert ("Documents to grade" if lang == "en" else "待评级的文档") in text
-    assert json.loads(review_text(pooled, "json", read_words(lang)))["n_asked"] == 4
+    assert json.loads(pooled.text("json", lang=lang))["n_asked"] == 4

@@ -11,8 +11,6 @@ import pytest
 import steelyard as sy
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.judges.people.review import Review
-from steelyard.report.reviewing import review_text
-from steelyard.report.words import read_words
 from steelyard.review.forms import ItemsFile
 from tests.rag.small import QUESTIONS as ASKED
 from tests.rag.small import TEXTS, Common, Stops
@@ -119,13 +117,13 @@ def test_what_cannot_be_kept_is_refused_before_a_form_is_written(tmp_path: Path)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_rounds_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None:
     sampled = sample(tmp_path, whole_answers=True)
-    text = review_text(sampled, "table", read_words(lang), width=80)
+    text = sampled.text(lang=lang, width=80)
     assert ("answers in all" if lang == "en" else "回答总数") in text
     assert f"steelyard review import {tmp_path / 'review'}/*.json --into {tmp_path / 'labels.json'}" in text
-    content = json.loads(review_text(sampled, "json", read_words(lang)))
+    content = json.loads(sampled.text("json", lang=lang))
     assert [(own["system"], own["n"], own["n_drawn"], own["unit"]) for own in content["samples"]] == [
         ("zebra", 12, 8, "answer"), ("okapi", 12, 8, "answer")
     ]  # fmt: skip
     assert content["n_asked"] == len(sampled.round.asked)
     with pytest.raises(sy.InputError, match="a review cannot be written as csv; choose table, markdown, json or html"):
-        review_text(sampled, "csv", read_words(lang))
+        sampled.text("csv")

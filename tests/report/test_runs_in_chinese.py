@@ -13,7 +13,6 @@ from steelyard.data.folders.manifests import write_manifest
 from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
-from steelyard.report.formats.sweep import sweep_text
 from steelyard.report.views.notes import note_text
 from steelyard.report.views.run import first_failure, run_lines
 from steelyard.report.views.sweep import sweep_sheet
@@ -85,7 +84,7 @@ def test_the_json_of_a_sweep_is_for_programs(folder: Path, monkeypatch: pytest.M
     texts = set()
     for locale in ("zh_CN.UTF-8", "C"):
         monkeypatch.setenv("LC_ALL", locale)
-        texts.add(sweep_text(swept(folder, holdout=False), "json", read_words()))
+        texts.add(swept(folder, holdout=False).text("json"))
     assert len(texts) == 1
     assert "Means over 9 questions." in texts.pop()
 

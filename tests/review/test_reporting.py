@@ -16,8 +16,6 @@ import pytest
 import steelyard as sy
 from steelyard.judges.people.labels import Decision
 from steelyard.judges.people.review import Review
-from steelyard.report.reviewing import review_text
-from steelyard.report.words import read_words
 from steelyard.review.agreement import corrected_share, judge_agreement, rater_agreement
 from steelyard.review.decided import DecidedItem
 from steelyard.review.reporting import ReviewReport
@@ -74,7 +72,7 @@ def test_a_review_of_two_systems_and_two_raters() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("format", ["table", "markdown", "html", "json"])
 def test_every_format_says_it(lang: str, format: str) -> None:
-    text = review_text(usual(), format, read_words(lang))
+    text = usual().text(format, lang=lang)
     assert "zebra" in text
     if format == "json":
         assert json.loads(text)["tables"][0]["raters"]["n"] == 16
@@ -91,21 +89,21 @@ def test_every_format_says_it(lang: str, format: str) -> None:
 )
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])
 def test_each_kappa_says_over_which_labels_it_is(lang: str, raters: tuple[str, str], judge: str, format: str) -> None:
-    text = " ".join(review_text(usual(), format, read_words(lang)).split())
+    text = " ".join(usual().text(format, lang=lang).split())
     assert all(part in text for part in raters)
     assert text.count(f"kappa with people {judge}" if lang == "en" else f"与人工的 kappa{judge}") == 1
     assert text.count(f"kappa of two people {judge}" if lang == "en" else f"两人之间的 kappa{judge}") == 1
 
 
 def test_each_kappa_in_json_has_its_labels() -> None:
-    (own,) = json.loads(review_text(usual(), "json", read_words("en")))["tables"]
+    (own,) = json.loads(usual().text("json", lang="en"))["tables"]
     assert own["raters"]["pairs"][0]["labels"] == ["supported", "contradicted", "not_found"]
     assert own["agreement"]["labels"] == own["calibration"]["labels"] == ["supported", "not_supported"]
 
 
 def test_names_cannot_act_in_a_page() -> None:
     name = '<script>alert("x")</script>'
-    text = review_text(reported(by_sense, {name: outputs(wrong=range(0, 12, 3))}), "html", read_words("en"))
+    text = reported(by_sense, {name: outputs(wrong=range(0, 12, 3))}).text("html", lang="en")
     assert "<script" not in text
     assert "&lt;script&gt;" in text
 
@@ -113,7 +111,7 @@ def test_names_cannot_act_in_a_page() -> None:
 def test_one_rater_is_said() -> None:
     report = reported(lambda unit, _: [("ann", "not_found" if "19" in unit else "supported")])
     assert report.tables[0].raters.pairs == []
-    text = review_text(report, "table", read_words("en"))
+    text = report.text(lang="en")
     assert "One person decided, so how far people agree with each other is not known" in text
 
 
@@ -124,7 +122,7 @@ def test_equal_labels_leave_kappa_undefined() -> None:
     assert own.agreement is not None
     assert np.isnan(own.agreement.kappa.value)
     assert own.shares[0].corrected.undefined == "no_labels"
-    text = review_text(report, "table", read_words("en"))
+    text = report.text(lang="en")
     assert "Kappa is undefined where two people gave all items one and the same label." in text
     assert "threshold that" not in text
     assert "so kappa is undefined and no threshold can be chosen" in text
@@ -135,13 +133,13 @@ def test_labels_that_nobody_can_say_and_few_labels() -> None:
     report = reported(lambda _, query_id: [("ann", "supported" if query_id == "q1" else "cannot_say")])
     (own,) = report.tables
     assert (own.n_labelled, own.n_cannot_say) == (2, 26)
-    assert "so few labels" in review_text(report, "table", read_words("en"))
+    assert "so few labels" in report.text(lang="en")
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_judge_has_nothing_beside_it_where_nobody_can_say_anything(lang: str) -> None:
     report = reported(lambda *_: [("ann", "cannot_say")])
-    text = review_text(report, "table", read_words(lang))
+    text = report.text(lang=lang)
     assert {"en": "No item that was drawn has a label yet.", "zh": "已抽取的条目尚无结论。"}[lang] in text
 
 

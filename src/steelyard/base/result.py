@@ -83,12 +83,16 @@ class Result:
         declared = getattr(self, "__dataclass_fields__", {}).values()
         values = {field.name: getattr(self, field.name) for field in declared if field.repr}
         facts = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, str | int | float)]
-        line = f"{type(self).__name__}({', '.join(facts)})"
-        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…)"
+        return one_line(f"{type(self).__name__}({', '.join(facts)})")
 
     def _repr_html_(self) -> str:
         html: str = _writing().html_of(self)
         return html
+
+
+def one_line(text: str) -> str:
+    """What a result is in a debugger, cut where it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}…)"
 
 
 def _writing() -> Any:

@@ -9,8 +9,7 @@ from steelyard.base.choices import Prefer
 from steelyard.bench.run.planning import plan_bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.benching import announce, measuring
-from steelyard.cli.terminal import screen_view, show, write_result
-from steelyard.report.formats.bench_plan import bench_plan_text
+from steelyard.cli.terminal import write_result
 from steelyard.report.words import read_words
 
 
@@ -23,7 +22,7 @@ def run(
     words = read_words(lang)
     if dry_run:
         plan = plan_bench(config, folder=output, overwrite=overwrite, prefer=prefer)
-        show(bench_plan_text(plan, words, **screen_view()))
+        write_result(plan, "table", None, lang=words.code)
         return
     with measuring(words, "blocks") as bars:
         bench = bench_rerankers(

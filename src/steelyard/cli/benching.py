@@ -14,7 +14,7 @@ from steelyard.bench.run.load_tests import NOTICES
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
-from steelyard.report.formats.bench_plan import announcement_text
+from steelyard.report.views.bench_plan import announcement
 from steelyard.report.views.notes import note_text
 from steelyard.report.words import Words
 
@@ -38,7 +38,7 @@ def announced(words: Words) -> Progress:
 def announce(plan: BenchPlan, words: Words) -> None:
     """A line on standard error on what a bench takes, where it takes long or asks a system elsewhere."""
     if plan.callers or (plan.total("seconds") or 0) >= _LONG_S:
-        print(f"steelyard: {announcement_text(plan, words)}", file=sys.stderr, flush=True)
+        print(f"steelyard: {words('diagnose.between').join(announcement(plan, words))}", file=sys.stderr, flush=True)
 
 
 def _notice(words: Words, note: Note) -> None:

@@ -8,15 +8,14 @@ from typing import Any
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_panel, judge_run, plan_judging
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.answers.cases import TABLES
 from steelyard.judges.verdict import Table
-from steelyard.report.formats.judging import check_format, judging_text
-from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -26,8 +25,7 @@ def run(
     lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
-    words, format = read_words(lang), format_of(output, format)
-    check_format(format)
+    words, format = read_words(lang), chosen_format(JudgedRun, output, format)
     for file in filter(None, (output, verdicts)):
         refuse_overwriting(
             file, [questions, *run_paths([outputs]), *filter(None, [calibration]), *weights, *(panel or [])]
@@ -55,5 +53,5 @@ def run(
                 questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
                 calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
             )  # fmt: skip
-    text = judging_text(result, format, words, questions=questions, outputs=outputs, **screen_view(output))
-    write_result(text, format, output)
+    named: dict[str, Any] = {"questions": questions, "outputs": outputs} if isinstance(result, JudgedRun) else {}
+    write_result(result, format, output, lang=words.code, **named)

@@ -7,12 +7,13 @@ from typing import Any
 
 from steelyard.base.choices import Unit
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
+from steelyard.judges.grading.grades import Grades
 from steelyard.rag.labelling import label, plan_labelling
-from steelyard.report.formats.labelling import check_format, labelling_text
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -20,8 +21,7 @@ def run(
     unit: Unit, cache: bool, dry_run: bool, format: str | None, output: Path, lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Draw up a truth and write it, and print what it is; or what that would take."""
-    words, format = read_words(lang), format or "table"
-    check_format(format)
+    words, format = read_words(lang), chosen_format(Grades, None, format)
     refuse_overwriting(output, [questions, *run_paths(sources)])
     settings = {name: value for name, value in settings.items() if value is not None}
     settings |= {} if cache else {"cache": None}
@@ -34,5 +34,5 @@ def run(
             result: Any = plan_labelling(questions, sources, judge, **what)
         else:
             result = label(questions, sources, judge, progress=bars, **what)
-    text = labelling_text(result, format, words, file=str(output), sources=sources, **screen_view())
-    write_result(text, format, None)
+    named: dict[str, Any] = {"file": str(output), "sources": sources} if isinstance(result, Grades) else {}
+    write_result(result, format, None, lang=words.code, **named)

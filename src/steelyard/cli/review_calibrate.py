@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import ItemTable
-from steelyard.cli.reviewing import lines_of, write_review
+from steelyard.cli.reviewing import lines_of
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.reviewing import check_format
+from steelyard.judges.people.calibration import Calibration
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 from steelyard.review.calibrating import calibrate_review
 
 
@@ -21,8 +23,7 @@ def run(
     lang: str | None,
 ) -> None:  # fmt: skip
     """Calibrate, keep the calibration where a file is named, and write what it is."""
-    words, format = read_words(lang), format or "table"
-    check_format(format)
+    words, format = read_words(lang), chosen_format(Calibration, None, format)
     refuse_overwriting(output or "-", [questions, *run_paths(runs), *([examples] if examples else [])])
     calibration = calibrate_review(
         questions, runs, table=table, target_precision=target_precision, judge=judge,
@@ -30,4 +31,4 @@ def run(
     )  # fmt: skip
     if output is not None:
         calibration.write(output)
-    write_review(calibration, format, None, words)
+    write_result(calibration, format, None, lang=words.code)

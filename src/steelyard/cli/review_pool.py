@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import PoolKind, Unit
-from steelyard.cli.reviewing import text_of, write_review
+from steelyard.cli.reviewing import text_of
+from steelyard.cli.terminal import write_result
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.report.pooling import pool_review
-from steelyard.report.reviewing import check_format
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
+from steelyard.review.pools import PooledReview
 
 
 def run(
@@ -19,11 +21,10 @@ def run(
     format: str | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Draw, write the form, and say what it asks."""
-    words, format = read_words(lang), format or "table"
-    check_format(format)
+    words, format = read_words(lang), chosen_format(PooledReview, None, format)
     refuse_overwriting(into, [questions, *run_paths(sources)])
     pooled = pool_review(
         questions, sources, output, into, kind=kind, n=n, scale=scale, depth=depth, unit=unit, corpus=corpus,
         adjudicate=adjudicate, seed=seed, title=title, instructions=text_of(instructions), lang=words.code,
     )  # fmt: skip
-    write_review(pooled, format, None, words)
+    write_result(pooled, format, None, lang=words.code)

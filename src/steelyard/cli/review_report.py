@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.cli.reviewing import lines_of, write_review
+from steelyard.cli.reviewing import lines_of
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.suffix import format_of
-from steelyard.report.reviewing import check_format
 from steelyard.report.words import read_words
-from steelyard.review.reporting import report_review
+from steelyard.report.writing import chosen_format
+from steelyard.review.reporting import ReviewReport, report_review
 
 
 def run(
@@ -20,11 +20,10 @@ def run(
     judge: str | None, labels: list[str], format: str | None, output: Path | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Say what the review says."""
-    words, format = read_words(lang), format_of(output, format)
-    check_format(format)
+    words, format = read_words(lang), chosen_format(ReviewReport, output, format)
     refuse_overwriting(output or "-", [questions, *run_paths(runs)])
     report = report_review(
         questions, runs, measures or None, judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels),
         examples=lines_of(examples), seed=seed,
     )  # fmt: skip
-    write_review(report, format, output, words)
+    write_result(report, format, output, lang=words.code)

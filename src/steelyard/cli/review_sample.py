@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.base.choices import ItemTable
-from steelyard.cli.reviewing import text_of, write_review
+from steelyard.cli.reviewing import text_of
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.report.reviewing import check_format, sample_review
+from steelyard.report.reviewing import sample_review
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
+from steelyard.review.rounds import SampledReview
 
 
 def run(
@@ -18,11 +21,10 @@ def run(
     labels: list[str], title: str, instructions: Path | None, format: str | None, seed: int, lang: str | None,
 ) -> None:  # fmt: skip
     """Draw, write the form, and say what was drawn."""
-    words, format = read_words(lang), format or "table"
-    check_format(format)
+    words, format = read_words(lang), chosen_format(SampledReview, None, format)
     sampled = sample_review(
         questions, runs, output, n=n, width=width, table=table, whole_answers=whole_answers, adjudicate=adjudicate,
         judge=judge, verdicts=named_verdicts(verdicts), labels=named_labels(labels), against=against_judges, seed=seed,
         title=title, instructions=text_of(instructions), lang=words.code,
     )  # fmt: skip
-    write_review(sampled, format, None, words)
+    write_result(sampled, format, None, lang=words.code)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.cli.terminal import screen_view, write_result
 from steelyard.io.source import source_of
-from steelyard.report.formats.review import Result
-from steelyard.report.reviewing import review_text
-from steelyard.report.words import Words
-
-
-def write_review(result: Result, format: str, output: Path | None, words: Words) -> None:
-    """Write what a command did, on the screen or into a file."""
-    write_result(review_text(result, format, words, **screen_view(output)), format, output)
 
 
 def lines_of(file: Path | None) -> list[str]:

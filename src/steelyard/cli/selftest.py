@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.asking import asking
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.experiment.judging import JudgingPlan
 from steelyard.experiment.self_testing import plan_self_test, self_test
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.self_tests import SelfTests
-from steelyard.report.formats.judging import check_format
-from steelyard.report.formats.self_tests import self_tests_text
-from steelyard.report.formats.suffix import format_of
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 FAILED = 1
 
@@ -26,8 +24,7 @@ def run(
     dry_run: bool, strict: bool, format: str | None, output: Path | None, lang: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Test a judge, and write how it did; or what testing would take."""
-    words, format = read_words(lang), format_of(output, format)
-    check_format(format, "self-tests")
+    words, format = read_words(lang), chosen_format(SelfTests, output, format)
     if output is not None:
         read = filter(None, [questions, calibration, *run_paths(filter(None, [outputs]))])
         refuse_overwriting(output, [*map(str, read)])
@@ -41,7 +38,7 @@ def run(
             result = plan_self_test(judge, questions, outputs, **settings)
         else:
             result = self_test(judge, questions, outputs, progress=bars, **settings)
-    text = self_tests_text(result, format, words, file=calibration, **screen_view(output))
-    write_result(text, format, output)
+    named: dict[str, Any] = {"file": calibration} if isinstance(result, SelfTests) else {}
+    write_result(result, format, output, lang=words.code, **named)
     if strict and isinstance(result, SelfTests) and result.failed:
         sys.exit(FAILED)

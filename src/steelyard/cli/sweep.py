@@ -6,16 +6,13 @@ import sys
 from pathlib import Path
 
 from steelyard.base.choices import Unit
-from steelyard.base.errors import InputError
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED, QUESTIONS_FAILED
-from steelyard.cli.terminal import screen_view, write_result
+from steelyard.cli.terminal import write_result
 from steelyard.rag.config import Config
-from steelyard.rag.sweeping import sweep
-from steelyard.report.formats.sheets import SHEET_FORMATS
-from steelyard.report.formats.suffix import format_of
-from steelyard.report.formats.sweep import sweep_text
+from steelyard.rag.sweeping import Swept, sweep
 from steelyard.report.words import read_words
+from steelyard.report.writing import chosen_format
 
 
 def run(
@@ -24,9 +21,7 @@ def run(
     safe_csv: bool, lang: str | None = None,
 ) -> None:  # fmt: skip
     """Run a grid of pipelines and print one table."""
-    words, format = read_words(lang), format_of(output, format)
-    if format not in SHEET_FORMATS:
-        raise InputError(f"a sweep cannot be written as {format}; choose one of {', '.join(SHEET_FORMATS)}")
+    words, format = read_words(lang), chosen_format(Swept, output, format)
     try:
         with progress_bars(words) as bars:
             swept = sweep(
@@ -36,7 +31,6 @@ def run(
     except KeyboardInterrupt:
         print("steelyard: interrupted; what was run is kept. The same command goes on from there", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    text = sweep_text(swept, format, words, seed=seed, **screen_view(output))
-    write_result(text, format, output, safe_csv=safe_csv)
+    write_result(swept, format, output, lang=words.code, safe_csv=safe_csv, seed=seed)
     if strict and swept.n_failed:
         sys.exit(QUESTIONS_FAILED)

@@ -82,7 +82,7 @@ def show(text: str) -> None:
 
 
 def write_result(
-    result: Result | str, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False,
+    result: Result, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False,
     **options: Any,
 ) -> None:  # fmt: skip
     """Write what a command computed into a file, else onto the screen; exact bytes go into files and pipes.
@@ -91,7 +91,7 @@ def write_result(
     options    of the result's kind, such as per_query
     """
     view = {"lang": lang, **screen_view(output)}
-    text = result if isinstance(result, str) else result.text(format, **view, **options)
+    text = result.text(format, **view, **options)
     if format == "csv" and safe_csv:
         text = without_formulas(text)
     if output is None and format == "table":

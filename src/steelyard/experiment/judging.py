@@ -10,12 +10,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+import polars as pl
+
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.result import Result
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
@@ -76,16 +79,23 @@ def judge(
     ).verdicts  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedRun:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedRun(Result):
     """What `judge_run` did.
 
     questions  that were judged;   file   where the verdicts are kept, or None
     """
 
+    VIEW = "views.judging"
+
     verdicts: Verdicts
     questions: Questions
     file: Path | None
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row an answer that was judged."""
+        return self.verdicts.answers
 
 
 def judge_run(
@@ -126,14 +136,16 @@ def judge_run(
     return JudgedRun(verdicts, asked, file)
 
 
-@dataclass(frozen=True)
-class JudgingPlan:
+@dataclass(frozen=True, repr=False)
+class JudgingPlan(Result):
     """What judging would take.
 
     n_answers   that would be judged;   n_cases   premises, each with all that is judged by it;   n_verdicts   of these
     n_calls     of a model that would be asked, and n_cached of which the answers are there; None without a model
     tokens_in, tokens_out   an estimate;   cost_usd   None where the price is not known
     """
+
+    VIEW = "views.judging"
 
     judge: str
     n_answers: int
@@ -144,6 +156,11 @@ class JudgingPlan:
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row with what judging would take."""
+        return pl.DataFrame([asdict(self)])
 
 
 def plan_judging(

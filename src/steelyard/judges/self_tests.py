@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from steelyard.base.result import Result
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -68,8 +70,8 @@ class SelfTest:
         return self.result == "passed"
 
 
-@dataclass(frozen=True, eq=False)
-class SelfTests:
+@dataclass(frozen=True, eq=False, repr=False)
+class SelfTests(Result):
     """How a judge did in all tests.
 
     trials   a row a trial: test, query_id, premise, sentence, verdict; second_premise, second_sentence and
@@ -78,6 +80,8 @@ class SelfTests:
     recipe   the judge, what the trials are from, seed and date
     errors   what the judge did wrong, by kind
     """
+
+    VIEW = "views.judging"
 
     tests: Sequence[SelfTest]
     trials: pl.DataFrame
@@ -111,5 +115,5 @@ class SelfTests:
         return pl.DataFrame(rows, schema_overrides={"rate": pl.Float64}).select(columns)
 
     def __repr__(self) -> str:
-        parts = [f"{test.name} {test.n_failed}/{test.n} {test.result}" for test in self.tests]
-        return f"SelfTests({self.judge}: {', '.join(parts)})"
+        failed = ", ".join(self.failed) or "none"
+        return f"SelfTests({self.judge}: {len(self.tests)} tests, failed: {failed})"

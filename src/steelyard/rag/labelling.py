@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
+
 from steelyard._version import __version__
 from steelyard.base import defaults
 from steelyard.base.choices import Unit
@@ -16,6 +18,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
 from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.result import Result
 from steelyard.base.settings import check_arguments
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks
@@ -98,14 +101,16 @@ def label(
     return result
 
 
-@dataclass(frozen=True)
-class LabellingPlan:
+@dataclass(frozen=True, repr=False)
+class LabellingPlan(Result):
     """What labelling would take.
 
     n_pairs    that would be graded;   n_people   of these, that people graded, on which agreement is measured
     n_calls    of a model that would be asked, and n_cached of which the answers are there; None without a model
     tokens_in, tokens_out   an estimate;   cost_usd   None where the price is not known
     """
+
+    VIEW = "views.judging"
 
     judge: str
     n_questions: int
@@ -116,6 +121,11 @@ class LabellingPlan:
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row with what labelling would take."""
+        return pl.DataFrame([asdict(self)])
 
 
 def plan_labelling(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.resolver import Resolver
@@ -21,6 +22,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.result import Result
 from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import write_json
@@ -164,8 +166,8 @@ class SweepNote:
     pipelines: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Swept:
+@dataclass(frozen=True, eq=False, repr=False)
+class Swept(Result):
     """A sweep, a row for each pipeline and k.
 
     settings   one mapping a row, k among them;   folders  the folder of each run
@@ -177,6 +179,8 @@ class Swept:
     clustering which questions count as one, or None;   recipe   what of that of the scores is about this
     """
 
+    VIEW = "views.sweep"
+
     settings: Sequence[Mapping[str, Any]]
     folders: Sequence[Path]
     measures: Sequence[str]
@@ -187,6 +191,15 @@ class Swept:
     n_failed: int = 0
     clustering: Clustering | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a pipeline and k: its settings as texts, its folder, and the mean of each measure."""
+        means, rows = self.means(), zip(self.settings, self.folders, strict=True)
+        columns = [
+            {**{key: str(value) for key, value in settings.items()}, "folder": str(folder)} for settings, folder in rows
+        ]
+        return pl.DataFrame(columns).with_columns(pl.Series(name, means[:, j]) for j, name in enumerate(self.measures))
 
     def means(self, questions: Bools | None = None) -> Floats:
         """(rows, m) means over the questions of a mask, over those that are not held out by default; of measures that

@@ -13,9 +13,6 @@ from steelyard.judges.people.samples import Drawn
 from steelyard.judges.tables.items import ItemTable
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
-from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.formats.review import Result, review_json, review_sections
-from steelyard.report.html.sections import sections_html
 from steelyard.report.words import Words, read_words
 from steelyard.review.asked import AskedItem
 from steelyard.review.forms import NAME, ItemsFile, ListedItem, review_id_of
@@ -79,30 +76,6 @@ def sample_review(
         for file, review in drawn.reviews.items():
             encode_review(file, review.samples, review.labels.decisions)
     return SampledReview(drawn, form, items, files)
-
-
-def check_format(format: str) -> None:
-    """Raise   InputError for a format that reviews are not written in."""
-    if format not in ("table", "markdown", "json", "html"):
-        raise InputError(f"a review cannot be written as {format}; choose table, markdown, json or html")
-
-
-def review_text(
-    result: Result, format: str, words: Words, *, width: int | None = None, colour: bool = False
-) -> str:  # fmt: skip
-    """What was sampled, imported, calibrated or reported, in a format.
-
-    Raises   InputError for another format.
-    """
-    check_format(format)
-    if format == "json":
-        return review_json(result)
-    sections = review_sections(result, words)
-    if format == "html":
-        return sections_html(sections[0].title, sections, words)
-    if format == "markdown":
-        return blocks_markdown(sections)
-    return blocks_terminal(sections, width=width, colour=colour)
 
 
 def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:

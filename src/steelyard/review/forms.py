@@ -10,8 +10,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import inside
+from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.objects import finite
@@ -269,8 +272,8 @@ Places = Mapping[tuple[str, str], Path]
 """Where decisions go, by the id of a form and a name of its `files`."""
 
 
-@dataclass(frozen=True, eq=False)
-class ImportedLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImportedLabels(Result):
     """What an import did, and what is left to decide.
 
     raters     by name;   n_asked   items of the forms;   n_decided   of these, about which somebody decided
@@ -278,9 +281,16 @@ class ImportedLabels:
     files      that hold the labels now;   kind   of the forms
     """
 
+    VIEW = "views.review"
+
     raters: Sequence[RaterCount]
     n_asked: int
     n_decided: int
     conflicts: Sequence[Conflict]
     files: Sequence[Path]
     kind: Kind = "verdicts"
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a rater: what was imported of each."""
+        return pl.DataFrame([asdict(own) for own in self.raters])

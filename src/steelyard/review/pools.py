@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from steelyard.base.choices import PoolKind, Unit
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.result import Result
 from steelyard.data.question_files import read_lines
 from steelyard.data.questions import Questions
 from steelyard.experiment.pools import Pool
@@ -39,13 +42,15 @@ class PooledItem:
     pair: GradedPair | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class PooledReview:
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledReview(Result):
     """A form for pooled documents, and where it is.
 
     n_pool   pairs, or questions, that there are;   n_before   of these, that people decided before
     form     the file that people open;   items   the list of what it asks;   into   where the decisions will go
     """
+
+    VIEW = "views.review"
 
     kind: PoolKind
     asked: Sequence[PooledItem]
@@ -54,6 +59,11 @@ class PooledReview:
     form: Path
     items: Path
     into: Path
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row of counts: asked now, in the pool, and decided before."""
+        return pl.DataFrame({"n_asked": [len(self.asked)], "n_pool": [self.n_pool], "n_before": [self.n_before]})
 
 
 def pairs_to_grade(

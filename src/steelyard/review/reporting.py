@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
+from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
 from steelyard.judges.people.calibration import Calibration
@@ -77,17 +80,24 @@ class TableReview:
     strata: Sequence[StratumRow]
 
 
-@dataclass(frozen=True, eq=False)
-class ReviewReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReviewReport(Result):
     """What a review says.
 
     tables   those that people were asked about
     scores   means of measures by the judge, by people, and corrected (`scores.corrections`)
     """
 
+    VIEW = "views.review"
+
     systems: Sequence[str]
     tables: Sequence[TableReview]
     scores: Scores
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores, one row for each system, question and measure."""
+        return self.scores.frame
 
 
 def report_review(

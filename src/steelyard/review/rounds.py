@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
+from steelyard.base.result import Result, one_line
 from steelyard.judges.people.review import Review
 from steelyard.judges.people.samples import Drawn, Sample
 from steelyard.judges.tables.items import ItemTable, items, judged
@@ -59,23 +61,30 @@ class Round:
         return reviews
 
 
-@dataclass(frozen=True, eq=False)
-class SampledReview:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledReview(Result):
     """A round of review, and where it is.
 
     form    the file that people open;   items   the list of what it asks
     files   that the samples, and later the decisions, are kept in
     """
 
+    VIEW = "views.review"
+
     round: Round
     form: Path
     items: Path
     files: Sequence[Path]
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row a system, and how many of its items were drawn now."""
+        return pl.DataFrame(list(self.round.n_new.items()), ["system", "n_new"], orient="row")
+
     def __repr__(self) -> str:
         names = ", ".join(own.name for own in self.round.systems)
         n, kind = len(self.round.asked), "conflicts" if self.round.adjudicating else "items"
-        return f"SampledReview({n} {kind} of {names} by {self.round.table}, in {self.form})"
+        return one_line(f"SampledReview({n} {kind} of {names} by {self.round.table}, in {self.form})")
 
 
 def next_round(

@@ -14,6 +14,7 @@ import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
+from steelyard.base.result import Result
 from steelyard.bench.choice.axes import first_mean
 from steelyard.bench.choice.choice import ALPHA_OF_TWO
 from steelyard.bench.config import BenchConfig
@@ -95,8 +96,8 @@ def margin_questions(margin: float, spread: float) -> int:
     return math.ceil((errors * spread / margin) ** 2)
 
 
-@dataclass(frozen=True, eq=False)
-class BenchPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class BenchPlan(Result):
     """What a bench takes.
 
     name       of the bench;   folder   it is written into
@@ -105,6 +106,8 @@ class BenchPlan:
     callers    systems that are asked elsewhere, where what has no price may still cost something
     margin     how many questions show the margin of the configuration, or None where nothing says it
     """
+
+    VIEW = "views.bench_plan"
 
     name: str
     folder: Path

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError, OutputError
+from steelyard.base.result import Result
 from steelyard.base.schema import TRUTH
 from steelyard.data.truth import Truth
 from steelyard.io.json_files import graded_row, is_graded_row, json_lines
@@ -108,13 +109,15 @@ class GradedPair:
 _COLUMNS = tuple(column.name for column in fields(GradedPair) if column.name != "others")
 
 
-class Grades:
+class Grades(Result):
     """A truth of graded pairs, by people and by a judge.
 
     pairs       by question and document
     recipe      the judge, the scale, the pool, versions and counts; empty for a file that was read
     agreement   of the judge with people, on the pairs of this pool that both graded; None for a file that was read
     """
+
+    VIEW = "views.judging"
 
     def __init__(
         self,
@@ -147,12 +150,17 @@ class Grades:
                 )
         return cls(pairs.values())
 
-    def write(self, path: str | Path) -> None:
+    def write(
+        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
+    ) -> None:  # fmt: skip
         """Write the pairs: JSONL with all that is known of each, or the labels alone as TREC qrels, CSV, Parquet, ...
 
+        format   of what was graded, in words or numbers, in place of the pairs: "table", "markdown" or "json"
         Raises   OutputError where nothing can be written there.
         """
-        if holds_rows(path):
+        if format is not None:
+            super().write(path, format=format, lang=lang, **options)
+        elif holds_rows(path):
             lines = (json.dumps(pair.line(), ensure_ascii=False) + "\n" for pair in self.pairs)
             write_text(path, "".join(lines))
         elif self._labels.is_empty():

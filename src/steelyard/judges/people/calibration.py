@@ -6,13 +6,17 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
+
+import polars as pl
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.json_text import json_text, plain
+from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Shape, Table, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source
@@ -76,8 +80,8 @@ class HumanAgreement:
     difference: Estimate
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Result):
     """What labels of people say of a judge.
 
     judge        `recipe["judge"]` of the verdicts, without its threshold where the labels give one
@@ -97,6 +101,8 @@ class Calibration:
     self_tests   how the judge did in tests without people
     labels       that all of these kappas tell apart
     """
+
+    VIEW = "views.review"
 
     judge: Mapping[str, Any]
     table: ItemTable
@@ -119,6 +125,12 @@ class Calibration:
     labels: tuple[str, ...] = field(default=IN_TWO, init=False)
 
     @property
+    def frame(self) -> pl.DataFrame:
+        """One row a statistic of the judge against labels: value, low, high."""
+        rows = [(name, *astuple(getattr(self, name))) for name in _RATES]
+        return pl.DataFrame(rows, ["statistic", "value", "low", "high"], orient="row")
+
+    @property
     def name(self) -> str:
         """Of the judge."""
         return str(self.judge["name"])
@@ -134,8 +146,8 @@ class Calibration:
         numbers = {name: getattr(self, name) for name in ("kappa", "sensitivity", "specificity")}
         return {
             "table": self.table, "n": self.n, "date": self.date, "digest": self.digest, "rule": self.rule,
-            "threshold": None if self.threshold is None else _json(asdict(self.threshold)),
-            **{name: _finite(estimate.value) for name, estimate in numbers.items()},
+            "threshold": None if self.threshold is None else plain(asdict(self.threshold)),
+            **{name: plain(estimate.value) for name, estimate in numbers.items()},
             "failed_self_tests": list(self.failed_self_tests),
         }  # fmt: skip
 
@@ -171,17 +183,21 @@ class Calibration:
         return replace(self, self_tests=self_tests)
 
     @property
-    def text(self) -> str:
-        """The JSON of its file."""
-        content = {"format": FORMAT, "version": VERSION, **_json(asdict(self))}
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    def content(self) -> dict[str, Any]:
+        """What its file holds."""
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
-    def write(self, path: str | Path) -> None:
-        """Write it as JSON, whole or not at all.
+    def write(
+        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
+    ) -> None:  # fmt: skip
+        """Write it as JSON that `read` reads, or in the format that is named; whole or not at all.
 
         Raises   OutputError where nothing can be written.
         """
-        write_text(path, self.text)
+        if format is None:
+            write_text(path, json_text(self.content))
+        else:
+            super().write(path, format=format, lang=lang, **options)
 
     @classmethod
     def read(cls, path: str | Path) -> Calibration:
@@ -223,19 +239,6 @@ def labels_digest(labels: Mapping[str, str]) -> str:
     """
     text = json.dumps(sorted(labels.items()), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-
-
-def _json(value: Any) -> Any:
-    """The same as JSON can hold it: null for what is undefined."""
-    if isinstance(value, Mapping):
-        return {key: _json(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(part) for part in value]
-    return _finite(value) if isinstance(value, float) else value
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 _RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")

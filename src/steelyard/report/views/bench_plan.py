@@ -11,6 +11,7 @@ from steelyard.bench.load.sustaining import MOST_PROBES
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.report.views.numbers import amount, money
 from steelyard.report.views.sheet import Section, Sheet
+from steelyard.report.views.view import View
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
 
@@ -80,3 +81,18 @@ def duration(seconds: float, words: Words) -> str:
     """Seconds, minutes or hours, whichever says it in few digits."""
     unit, size = next((unit, size) for unit, size in _DURATIONS if seconds < 100 * size or unit == "h")
     return words(f"bench_plan.duration.{unit}", n=amount(seconds / size, 2))
+
+
+def _data(plan: BenchPlan) -> dict[str, Any]:
+    names = ("name", "folder", "n_blocks", "n_done", "currency")
+    totals = {name: plan.total(name) for name in _HEADS[2:]}
+    return {**{name: getattr(plan, name) for name in names}, "rows": plan.frame.to_dicts(), "totals": totals}
+
+
+VIEWS = {
+    BenchPlan: View[BenchPlan](
+        "a plan of a bench",
+        blocks=lambda plan, look: [plan_section(plan, look.words)],
+        data=lambda plan, words: _data(plan),
+    )
+}

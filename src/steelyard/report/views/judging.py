@@ -6,9 +6,11 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from steelyard.base.result import Result
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.experiment.lending import calibration_notes
 from steelyard.judges.answers.cases import NOT_ASKED
@@ -22,6 +24,7 @@ from steelyard.report.details.limits import cut
 from steelyard.report.views.notes import note_text
 from steelyard.report.views.numbers import number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
+from steelyard.report.views.view import Look, View
 from steelyard.report.words import Words
 
 _LONGEST = 400
@@ -331,3 +334,84 @@ def _example(tests: SelfTests, name: str, words: Words) -> Paragraph:
 
 def _test_line(sentence: str) -> str:
     return cut(" ".join(sentence.split()), _LONGEST_TEST)
+
+
+# How they are written ------------------------------------------------------------------------------------------------
+
+
+def _judging_data(run: JudgedRun) -> dict[str, Any]:
+    verdicts = run.verdicts
+    return {
+        "recipe": verdicts.recipe,
+        "counts": verdicts.counts,
+        "not_judged": verdicts.not_judged,
+        "errors": verdicts.errors,
+        "unsupported": [
+            {
+                "query_id": unit.query_id, "sentence": unit.unit.text, "start": unit.unit.start, "end": unit.unit.end,
+                "verdict": unit.label, "score": unit.nearest.score, "reason": unit.nearest.reason,
+                "chunk_id": unit.chunk_id,
+            }
+            for unit in unsupported_units(verdicts)
+        ],
+        "file": run.file,
+    }  # fmt: skip
+
+
+def _grades_data(grades: Grades, file: str) -> dict[str, Any]:
+    return {
+        "recipe": grades.recipe,
+        "pairs": {"by_people": len(grades.by(PEOPLE)), "by_judge": len(grades.by(JUDGE))},
+        "not_judged": grades.not_judged,
+        "agreement": None if grades.agreement is None else asdict(grades.agreement),
+        "file": file or None,
+    }
+
+
+def _self_tests_data(tests: SelfTests) -> dict[str, Any]:
+    """All tests, and the trials that went wrong."""
+    failed_trials = tests.trials.filter(tests.trials["result"] == "failed").drop("result")
+    return {
+        "recipe": tests.recipe, "tests": tests.frame.to_dicts(), "always": tests.always, "errors": tests.errors,
+        "failed_trials": failed_trials.to_dicts(),
+    }  # fmt: skip
+
+
+def _grades_blocks(grades: Grades, look: Look, *, file: str = "", sources: Sequence[str] = ()) -> list[Section]:
+    return labelling_sections(grades, look.words, file=file, sources=sources)
+
+
+def _tests_blocks(tests: SelfTests, look: Look, *, file: Path | None = None) -> list[Section]:
+    return self_tests_sections(tests, look.words, file)
+
+
+VIEWS: dict[type[Result], View[Any]] = {
+    JudgedRun: View[JudgedRun](
+        "verdicts",
+        blocks=lambda run, look, **named: judging_sections(run, look.words, **named),
+        data=lambda run, words, **named: _judging_data(run),
+        options=("questions", "outputs"),
+    ),
+    JudgingPlan: View[JudgingPlan](
+        "a plan of judging",
+        blocks=lambda plan, look: [judging_plan_section(plan, look.words)],
+        data=lambda plan, words: asdict(plan),
+    ),
+    Grades: View[Grades](
+        "what was graded",
+        blocks=_grades_blocks,
+        data=lambda grades, words, file="", sources=(): _grades_data(grades, file),
+        options=("file", "sources"),
+    ),
+    LabellingPlan: View[LabellingPlan](
+        "a plan of grading",
+        blocks=lambda plan, look: [labelling_plan_section(plan, look.words)],
+        data=lambda plan, words: asdict(plan),
+    ),
+    SelfTests: View[SelfTests](
+        "self-tests",
+        blocks=_tests_blocks,
+        data=lambda tests, words, file=None: _self_tests_data(tests),
+        options=("file",),
+    ),
+}

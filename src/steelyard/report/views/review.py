@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from steelyard.base.result import Result
+from steelyard.experiment.corrections_json import correction_json
 from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.report.details.limits import cut
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.numbers import ends, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
+from steelyard.report.views.view import View
 from steelyard.report.words import Words
 from steelyard.review.agreement import JudgeAgreement
 from steelyard.review.forms import INTO, Conflict, ImportedLabels, Kind, into_options
@@ -301,3 +306,80 @@ def stratum_text(name: str, words: Words) -> str:
 
 def _estimate_cells(estimate: Estimate) -> list[str]:
     return [number(estimate.value, 3), ends(estimate.low, estimate.high)]
+
+
+# How they are written ------------------------------------------------------------------------------------------------
+
+
+def _sample_data(result: SampledReview) -> dict[str, Any]:
+    drawn = result.round
+    samples = {own.name: own.review.sample(drawn.table, own.name) for own in drawn.systems}
+    return {
+        "table": drawn.table,
+        "adjudicating": drawn.adjudicating,
+        "form": result.form,
+        "items": result.items,
+        "files": result.files,
+        "n_asked": len(drawn.asked),
+        "n_decided": drawn.n_decided,
+        "samples": [
+            {
+                "system": name, "unit": sample.unit, "seed": sample.seed, "n": sample.n_members,
+                "n_drawn": len(sample.drawn), "n_new": drawn.n_new[name],
+                "strata": [
+                    {"name": stratum.name, "n": len(stratum.members), "n_drawn": len(stratum.drawn)}
+                    for stratum in sample.strata
+                ],
+            }
+            for name, sample in samples.items() if sample is not None
+        ],
+    }  # fmt: skip
+
+
+def _pool_data(result: PooledReview) -> dict[str, Any]:
+    return {
+        "kind": result.kind, "form": result.form, "items": result.items, "into": result.into,
+        "n_asked": len(result.asked), "n_pool": result.n_pool, "n_decided": result.n_before,
+    }  # fmt: skip
+
+
+def _import_data(result: ImportedLabels) -> dict[str, Any]:
+    return {
+        "raters": [asdict(own) for own in result.raters],
+        "n_asked": result.n_asked,
+        "n_decided": result.n_decided,
+        "conflicts": [
+            {**asdict(own.item), "opinions": [{"rater": rater, "value": value} for rater, value in own.opinions]}
+            for own in result.conflicts
+        ],
+        "files": result.files,
+    }
+
+
+def _report_data(report: ReviewReport) -> dict[str, Any]:
+    return {
+        "systems": list(report.systems),
+        "means": [
+            {"system": system, "measure": name, **correction_json(correction)}
+            for system, corrections in report.scores.corrections.items() for name, correction in corrections.items()
+        ],
+        "tables": [asdict(own) for own in report.tables],
+    }  # fmt: skip
+
+
+def _view(
+    name: str, sections: Callable[[Any, Words], list[Section]], data: Callable[[Any], Mapping[str, Any]]
+) -> View[Any]:
+    return View(
+        name, blocks=lambda result, look: sections(result, look.words), data=lambda result, words: data(result),
+        has_page=True,
+    )  # fmt: skip
+
+
+VIEWS: dict[type[Result], View[Any]] = {
+    SampledReview: _view("a review", sample_sections, _sample_data),
+    PooledReview: _view("a review", pool_sections, _pool_data),
+    ImportedLabels: _view("a review", import_sections, _import_data),
+    Calibration: _view("a calibration", lambda own, words: [calibration_section(own, words)], lambda own: own.content),
+    ReviewReport: _view("a review", report_sections, _report_data),
+}

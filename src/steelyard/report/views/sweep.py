@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from steelyard.base.json_text import plain
 from steelyard.rag.sweeping import Swept, setting_text
 from steelyard.report.views.notes import cluster_notes, note_text
 from steelyard.report.views.numbers import number, p_text, signed
 from steelyard.report.views.sheet import Sheet
+from steelyard.report.views.view import Look, View
 from steelyard.report.words import Words, read_words
 
 
@@ -70,3 +73,55 @@ def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
         yield text
         if rows == 2 or np.isnan(lead.p):  # Of two rows, the average says the same.
             return
+
+
+def _blocks(swept: Swept, look: Look, *, seed: int = 0) -> list[Sheet]:
+    sheet = sweep_sheet(swept, seed=seed, words=look.words)
+    return [_settings_joined(sheet, len(swept.settings[0])) if look.format == "table" else sheet]
+
+
+def _settings_joined(sheet: Sheet, n: int) -> Sheet:
+    """The first n columns as one: a table that is cut into several repeats the first, which then names its rows."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [sheet.header, *sheet.rows]
+    widths = [max(cell_len(line[c]) for line in lines) for c in range(n)]
+    joined = [["  ".join(set_cell_size(line[c], widths[c]) for c in range(n)).rstrip(), *line[n:]] for line in lines]
+    return Sheet(joined[0], joined[1:], {(r, c - n + 1) for r, c in sheet.best}, sheet.notes)
+
+
+def _rows(swept: Swept) -> list[dict[str, Any]]:
+    """The rows for a program: settings as they are, means in full precision, None where there is none."""
+    means = swept.means()
+    rows = []
+    for i in swept.order:
+        row: dict[str, Any] = {
+            key: value if isinstance(value, int | float | str) else setting_text(value)
+            for key, value in swept.settings[i].items()
+        }
+        row |= dict(zip(swept.measures, means[i].tolist(), strict=True))
+        rows.append({**row, "lead": float(swept.ahead[i]), "folder": str(swept.folders[i])})
+    return rows
+
+
+def _data(swept: Swept, *, seed: int = 0) -> dict[str, Any]:
+    leads = swept.leads(seed=seed)
+    over = {} if leads is None else dict(zip(("next", "average"), leads, strict=True))
+    return {
+        "rows": _rows(swept),
+        "leads": {name: vars(lead) for name, lead in over.items()},
+        "notes": list(sweep_notes(swept, seed, read_words("en"))),
+    }
+
+
+# The seed is that of the test of the lead over the average.
+VIEWS = {
+    Swept: View[Swept](
+        "a sweep",
+        blocks=_blocks,
+        data=lambda swept, words, seed=0: _data(swept, seed=seed),
+        rows=lambda swept, seed=0: plain(_rows(swept)),
+        papers=lambda swept, words, seed=0: [sweep_sheet(swept, seed=seed, words=words)],
+        options=("seed",),
+    )
+}
