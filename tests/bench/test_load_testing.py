@@ -24,7 +24,8 @@ from steelyard.bench.frames import REQUESTS, SERVICE_MS
 from steelyard.bench.load.levels import Level
 from steelyard.bench.load.request_scores import request_scores
 from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
-from steelyard.bench.run.load_tests import late_notes, load_test, short_notes
+from steelyard.bench.run.load_tests import load_test
+from steelyard.bench.run.loads import late_notes, short_notes
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.bench.test_running import bench_config
 from tests.rag.ranking_model import PATH
@@ -366,7 +367,7 @@ def test_a_sweep_searches_from_what_users_were_answered(
         searches.append((levels, first))
         offer(first, 0)
 
-    monkeypatch.setattr("steelyard.bench.run.load_tests.sustained_rate", search)
+    monkeypatch.setattr("steelyard.bench.run.loads.sustained_rate", search)
     monkeypatch.setattr("steelyard.bench.load.levels.probe_seconds", lambda *_, least_s: least_s)
     seconds = list[tuple[int, int]]()
 
@@ -387,9 +388,7 @@ def test_a_short_level_of_a_sweep_rules_no_rate_out(
     test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searches = list[pl.DataFrame]()
-    monkeypatch.setattr(
-        "steelyard.bench.run.load_tests.sustained_rate", lambda *_, levels, **__: searches.append(levels)
-    )
+    monkeypatch.setattr("steelyard.bench.run.loads.sustained_rate", lambda *_, levels, **__: searches.append(levels))
     with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server:
         bench = test_of(f"{server.url}search", slo="p50=500ms", concurrency=None)
     assert bench.throughput.filter(loop="open")["holds"].to_list() == [False] * 3

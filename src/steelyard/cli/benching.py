@@ -10,7 +10,7 @@ from functools import partial
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.bench.run.live import BenchInterrupted
-from steelyard.bench.run.load_tests import NOTICES
+from steelyard.bench.run.loads import NOTICES
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED

@@ -13,7 +13,7 @@ from steelyard.base.choices import Prefer
 from steelyard.base.percentiles import percentile_share
 from steelyard.bench.choice.axes import Axis, Quality, cost_axis, latency_axis, options_of, percentile_ms
 from steelyard.bench.choice.returns import NetBenefit
-from steelyard.bench.config import BenchConfig
+from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.frames import CHOICE, Option
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.experiment.table.scores import Scores
@@ -73,14 +73,17 @@ def choice(
         "quality": quality.axis, "latency": latency_axis(requests, options, _P95), "cost": cost_axis(costs, options),
     }  # fmt: skip
     front, apart = _front([axis for axis in axes.values() if axis.measured], options)
-    slo = [_holds_slo(config, requests, sustained, option) for option in options]
+    slo = [_holds_slo(config.load, requests, sustained, option) for option in options]
+    # Whether each option is shown to be better than the base; p is corrected for all rows of the frame.
+    better = set(gains.filter(measure=str(quality.measure), verdict="better").select("system", "depth").iter_rows())
+    gainful = [(option.system, option.depth) in better for option in options]
     is_failing = np.isinf(axes["latency"].values)
     is_loss = np.zeros(len(options), bool) if net is None else net.high < 0
     holding = [i for i in range(len(options)) if front[i] is not None and slo[i] in ("yes", None) and not is_failing[i]]
-    gainful = _gainful(gains, str(quality.measure), options)
     eligible = [i for i in holding if not is_loss[i]]
     rerankers = [i for i in eligible if gainful[i]]
-    closeness = _Closeness.of(quality, eligible, rerankers, config, scores, options)
+    lists = [scores.run_digest(option.label) for option in options]
+    closeness = _Closeness.of(quality, eligible, rerankers, margin=config.margin, lists=lists)
     inferior = closeness.not_inferior
     enough = [i for i in eligible if (i == _BASE and inferior[i] == "yes") or (gainful[i] and inferior[i] != "no")]
     places = {
@@ -93,16 +96,22 @@ def choice(
         places["auto"] = places["cheap"] if not net.measured else _surest(net, axes["cost"], enough)
     prefer = "cheap" if config.prefer == "auto" and (net is None or not net.measured) else config.prefer
     place = places[prefer]
-    by_net = prefer in ("auto", "net")
-    codes = [
-        _against(
-            prefer, inferior=inferior[i], slo=slo[i], is_failing=bool(is_failing[i]), is_loss=bool(is_loss[i]),
-            is_known=front[i] is not None and not (by_net and net is not None and math.isnan(net.values[i])),
-            gainful=i == _BASE or gainful[i], pays=net is None or _pays(net, i, prefer),
-            is_surer=by_net and net is not None and bool(net.low[i] >= net.low[place]),
-        )
-        for i in range(len(options))
-    ]  # fmt: skip
+
+    def against(i: int) -> str:
+        """Why an option is not recommended, as a code: what weighs most; by net benefit, quality is in that."""
+        by_net = net if prefer in ("auto", "net") else None
+        conditions = {
+            "inferior": inferior[i] == "no" and prefer != "net", "failing": is_failing[i], "slow": slo[i] == "no",
+            "unknown": front[i] is None or (by_net is not None and math.isnan(by_net.values[i])),
+            "not_better": i != _BASE and not gainful[i], "loss": is_loss[i], "maybe_slow": slo[i] == "open",
+            "not_paying": net is not None and not _pays(net, i, prefer),
+        }  # fmt: skip
+        last = {"cheap": "dearer", "quality": "lower", "net": "less_net", "auto": "less_sure"}
+        if prefer == "auto" and by_net is not None and by_net.low[i] >= by_net.low[place]:
+            last["auto"] = "not_more"
+        return next((reason for reason, holds in conditions.items() if holds), last[prefer])
+
+    codes = [against(i) for i in range(len(options))]
     without = "" if rerankers else "none_pays" if any(gainful[i] for i in holding) else "barred" if any(gainful) else ""
     codes[place] = _for(prefer, inferior[place], is_base=place == _BASE, any_gain=bool(rerankers), without=without)
     sign = np.array([quality.sign, -1.0, -1.0])
@@ -156,12 +165,6 @@ def _preference(axes: Mapping[str, Axis], *names: str) -> Callable[[int], tuple[
     return lambda i: (*(float(column[i]) for column in columns), -i)
 
 
-def _gainful(gains: pl.DataFrame, measure: str, options: Sequence[Option]) -> list[bool]:
-    """Whether each option is shown to be better than the base; p is corrected for all rows of the frame."""
-    better = set(gains.filter(measure=measure, verdict="better").select("system", "depth").iter_rows())
-    return [(option.system, option.depth) in better for option in options]
-
-
 @dataclass(frozen=True, eq=False)
 class _Closeness:
     """How near each option is to the best: "yes" within the margin, "no" shown to be worse and not within it, "open".
@@ -178,42 +181,39 @@ class _Closeness:
 
     @classmethod
     def of(
-        cls, quality: Quality, eligible: Sequence[int], rerankers: Sequence[int], config: BenchConfig, scores: Scores,
-        options: Sequence[Option],
+        cls, quality: Quality, eligible: Sequence[int], rerankers: Sequence[int], *, margin: float,
+        lists: Sequence[str | None],
     ) -> _Closeness:  # fmt: skip
         """Which is the best is not certain: within the margin of each that is eligible is within that of the best.
 
         Hopeless options do not make the others pay for their number, as those with p up to 1/2 have theirs doubled.
 
         rerankers   that are shown to be better than the base: worse is what is shown to be worse than one of them
+        lists       digests of the lists of all options
         Source      Zhao, Small & Su, Multiple Testing When Many p-Values Are Uniformly Conservative, JASA 2019.
         """
         width = quality.measure.definition.width
-        lists = [scores.run_digest(option.label) for option in options]
         rivals = sorted(eligible, key=lambda i: -quality.means[i])
-
-        def p_against(i: int, j: int) -> float:
-            d, codes = quality.paired(i, j)
-            alike = lists[i] is not None and lists[i] == lists[j] and not d.any()
-            return 0.0 if alike else loss_p(d, margin=config.margin, width=width, clusters=codes)
 
         def p_of(i: int) -> float:
             largest = 0.0
             for j in rivals:
-                p = 0.0 if j == i else p_against(i, j)
+                d, codes = quality.paired(i, j)
+                alike = i == j or (lists[i] is not None and lists[i] == lists[j] and not d.any())
+                p = 0.0 if alike else loss_p(d, margin=margin, width=width, clusters=codes)
                 if not p <= _HOPELESS:  # Or there is no test.
                     return math.nan
                 largest = max(largest, p)
             return largest
 
-        p = np.array([p_of(i) for i in range(len(options))]) / _HOPELESS
+        n = len(quality.values)
+        p = np.array([p_of(i) for i in range(n)]) / _HOPELESS
         corrected = correct(np.minimum(p, 1.0), method="holm", family="options that are not hopeless").adjusted
         not_inferior = [
-            "yes" if corrected[i] < ALPHA else "no" if _is_worse(quality, i, rerankers) else "open"
-            for i in range(len(options))
+            "yes" if corrected[i] < ALPHA else "no" if _is_worse(quality, i, rerankers) else "open" for i in range(n)
         ]
         alpha = ALPHA * _HOPELESS / max(int((~np.isnan(p)).sum()), 1)
-        return cls(quality, rivals, config.margin, alpha, not_inferior)
+        return cls(quality, rivals, margin, alpha, not_inferior)
 
     def needed(self, i: int) -> int | None:
         """Questions that show an option to be within the margin of those that it is not told apart from.
@@ -238,25 +238,25 @@ def _is_worse(quality: Quality, i: int, rerankers: Sequence[int]) -> bool:
     return any(paired_t(d, clusters=codes).p * len(ahead) < ALPHA for d, codes in tests)
 
 
-def _holds_slo(config: BenchConfig, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option) -> str | None:
-    """Whether an option holds every limit; None where [load] sets none.  The base adds nothing, and holds them."""
-    if config.load is None:
+def _holds_slo(
+    load: LoadTable | None, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option
+) -> str | None:  # fmt: skip
+    """Whether an option holds every limit; None where [load] sets none.  The base adds nothing, and holds them.
+
+    It does not where it failed under every load, and not for want of requests or of a machine that sends them.
+    """
+    if load is None:
         return None
     if option.depth is None:
         return "yes"
-    if _bears_nothing(sustained, option):
+    failed = pl.col("rate").is_null() & ~pl.col("reason").is_in(INCONCLUSIVE)
+    if sustained.filter(option.rows & failed).height:
         return "no"
     verdicts = {
         _within(percentile_ms(requests, option, percentile_share(name)), limit_s * _MS)
-        for name, limit_s in config.load.slo.items()
+        for name, limit_s in load.slo.items()
     }
     return next((verdict for verdict in ("no", "open") if verdict in verdicts), "yes")
-
-
-def _bears_nothing(sustained: pl.DataFrame, option: Option) -> bool:
-    """Whether the system failed under every load, and not for want of requests or of a machine that sends them."""
-    failing = sustained.filter(option.rows).filter(pl.col("rate").is_null() & ~pl.col("reason").is_in(INCONCLUSIVE))
-    return bool(failing.height)
 
 
 def _within(interval: PercentileInterval | None, limit: float) -> str:
@@ -285,17 +285,3 @@ def _for(prefer: Prefer, inferior: str, *, is_base: bool, any_gain: bool, withou
     if inferior == "yes" and prefer != "net":
         return "recommended"
     return "no_net" if any_gain else "no_gain"
-
-
-def _against(
-    prefer: Prefer, *, is_known: bool, inferior: str, slo: str | None, is_failing: bool, is_loss: bool, gainful: bool,
-    pays: bool, is_surer: bool,
-) -> str:  # fmt: skip
-    """Why an option is not recommended, as a code: what weighs most.  By net benefit, quality is in that already."""
-    conditions = {
-        "inferior": inferior == "no" and prefer != "net", "failing": is_failing, "slow": slo == "no",
-        "unknown": not is_known, "not_better": not gainful, "loss": is_loss, "maybe_slow": slo == "open",
-        "not_paying": not pays,
-    }  # fmt: skip
-    last = {"cheap": "dearer", "quality": "lower", "net": "less_net", "auto": "not_more" if is_surer else "less_sure"}
-    return next((reason for reason, holds in conditions.items() if holds), last[prefer])

@@ -32,7 +32,7 @@ class RerankerCalls:
 
     def __init__(self, reranker: Reranker, candidates: Candidates, depth: int | None) -> None:
         self.scores: dict[str, list[float]] = {}
-        self._name, self._rerank = type(reranker).__name__, _rerank_of(reranker)
+        self._reranker = reranker
         self._texts = {id: [candidates.texts[doc] for doc in candidates.first(id, depth)] for id in candidates.searched}
 
     def __call__(self, query_id: str, query: str) -> Served:
@@ -41,19 +41,16 @@ class RerankerCalls:
         Raises   StageError for scores that are too few, too many or not finite; and what the reranker raises.
         """
         texts = self._texts[query_id]
-        reranked = self._rerank(query, texts)
+        reranker = self._reranker
+        if isinstance(reranker, MeteredReranker):
+            reranked = reranker.rerank(query, texts)
+        else:
+            reranked = Reranked(reranker.scores(query, texts))
         answered_at = perf_counter()
-        self.scores[query_id] = check_scores(self._name, reranked.scores, len(texts)).tolist()
+        self.scores[query_id] = check_scores(type(reranker).__name__, reranked.scores, len(texts)).tolist()
         return Served(
             len(texts), None, reranked.usage, reranked.search_units, reranked.n_repaired, answered_at=answered_at
         )
-
-
-def _rerank_of(reranker: Reranker) -> Callable[[str, Sequence[str]], Reranked]:
-    """What gives scores and, where there is one, the server's account."""
-    if isinstance(reranker, MeteredReranker):
-        return reranker.rerank
-    return lambda query, texts: Reranked(reranker.scores(query, texts))
 
 
 @dataclass(frozen=True)

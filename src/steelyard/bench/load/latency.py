@@ -32,6 +32,7 @@ from steelyard.bench.frames import (
     TOKEN_FIT,
     TOKENS_STREAMED,
     TTFT_MS,
+    rows_of,
 )
 from steelyard.bench.load.served import Streamed
 from steelyard.rag.own.results import Odd
@@ -59,7 +60,7 @@ def latency(requests: pl.DataFrame) -> pl.DataFrame:
         {**dict(zip(_AT, key, strict=True)), **_latency_row(level)}
         for key, level in timed.group_by(_AT, maintain_order=True)
     ]
-    return pl.DataFrame(rows, schema=LATENCY).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return rows_of(LATENCY, rows)
 
 
 def level_intervals(level: pl.DataFrame, column: str, shares: Sequence[float]) -> list[PercentileInterval]:
@@ -178,7 +179,7 @@ def token_fit(requests: pl.DataFrame) -> pl.DataFrame:
         of_depths = of_system.partition_by("depth", maintain_order=True)
         rows.append([of_system["system"][0], None, *_line_row(of_system)])
         rows += [[*part.row(0)[:2], *_line_row(part)] for part in of_depths if len(of_depths) > 1]
-    return pl.DataFrame(rows, schema=TOKEN_FIT, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    return rows_of(TOKEN_FIT, rows)
 
 
 def _line_row(answered: pl.DataFrame) -> list[float]:
@@ -252,7 +253,7 @@ def streaming(requests: pl.DataFrame) -> pl.DataFrame:
         answered = level.filter(pl.col("pieces").is_not_null() & (pl.col("outcome") == "ok"))
         if not answered.is_empty():
             rows.append({**dict(zip(_AT, key, strict=True)), **_row(level, answered)})
-    return pl.DataFrame(rows, schema=STREAMING).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return rows_of(STREAMING, rows)
 
 
 def _row(level: pl.DataFrame, answered: pl.DataFrame) -> dict[str, object]:

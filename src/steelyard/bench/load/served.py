@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from steelyard.base.errors import StageError, exception_line
-from steelyard.bench.frames import REQUESTS, Loop, Outcome
+from steelyard.bench.frames import REQUESTS, Loop, Outcome, rows_of
 from steelyard.services.budget import Usage
 from steelyard.services.http.client import ServiceError
 
@@ -118,7 +118,7 @@ def requests_frame(
         (request for request in requests if request.intended >= start), key=lambda request: request.number
     )
     rows = [_row(request, start) for request in measured]
-    return pl.DataFrame(rows, schema=REQUESTS, orient="row").with_columns(
+    return rows_of(REQUESTS, rows).with_columns(
         loop=pl.lit(loop), repetition=pl.lit(1, pl.Int64), rate=pl.lit(rate, pl.Float64), users=pl.lit(users, pl.Int64)
     )
 

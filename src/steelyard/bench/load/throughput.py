@@ -13,7 +13,7 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.percentiles import percentile_share
 from steelyard.bench.config import LoadTable
-from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT
+from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT, rows_of
 from steelyard.bench.load.latency import time_percentiles
 from steelyard.stats.intervals.percentiles import PercentileInterval
 from steelyard.stats.load import LEAST_LEVELS, backlog, fit_scalability
@@ -86,7 +86,7 @@ def throughput(requests: pl.DataFrame, objective: Objective) -> pl.DataFrame:
     for key, level in loads.group_by(_LEVEL, maintain_order=True):
         measured = _open(level, objective) if level["loop"][0] == "open" else _closed(level, objective)
         rows.append(dict.fromkeys(THROUGHPUT) | dict(zip(_LEVEL, key, strict=True)) | measured)
-    levels = pl.DataFrame(rows, schema=THROUGHPUT).with_columns(pl.col(pl.Float64).fill_nan(None))
+    levels = rows_of(THROUGHPUT, rows)
     return levels.sort(_LEVEL, descending=[name == "loop" for name in _LEVEL])
 
 
@@ -103,7 +103,7 @@ def sustained(levels: pl.DataFrame) -> pl.DataFrame:
         failing = above if decided.is_empty() else decided
         first = failing.head(1).to_dicts() or [{"rate": None, "reason": None}]
         rows.append([*key, rate, first[0]["rate"], first[0]["reason"]])
-    return pl.DataFrame(rows, schema=SUSTAINED, orient="row")
+    return rows_of(SUSTAINED, rows)
 
 
 def scalability(requests: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +123,7 @@ def scalability(requests: pl.DataFrame) -> pl.DataFrame:
         ends = [end for part in (law.gamma, law.sigma, law.kappa) for end in (part.value, part.low, part.high)]
         peak = (value if math.isfinite(value) else None for value in (law.peak_users, law.peak_rate))
         rows.append([*key, law.n, *ends, *peak])
-    return pl.DataFrame(rows, schema=SCALABILITY, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    return rows_of(SCALABILITY, rows)
 
 
 @dataclass(frozen=True)
@@ -371,4 +371,4 @@ def ramp_ends(stretches: pl.DataFrame, load: LoadTable | None) -> pl.DataFrame:
         held = before.filter(verdict="held")["high_rate"].max()
         ends = missed.select("low_rate", "high_rate").row(0) if missed.height else (None, None)
         rows.append([*key, *first_and_last, held, *ends])
-    return pl.DataFrame(rows, schema=RAMP_ENDS, orient="row")
+    return rows_of(RAMP_ENDS, rows)

@@ -25,7 +25,7 @@ from steelyard.bench.load.loops import quiet_interpreter
 from steelyard.bench.load.served import Request
 from steelyard.bench.load.systems import LoadedSystem, first_answers
 from steelyard.bench.run.live import BenchInterrupted, LiveBlock
-from steelyard.bench.run.load_tests import late_notes, load_notes, measure_load, open_systems, unmeasured
+from steelyard.bench.run.loads import late_notes, load_notes, measure_load, open_systems, unmeasured
 from steelyard.bench.run.planning import BenchPlan, plan_work
 from steelyard.bench.run.preparing import BenchWork, prepare_bench
 from steelyard.bench.run.weighing import weigh
