@@ -295,7 +295,7 @@ def test_a_duplicate_is_found_wherever_it_is(rows: list[Row], cuts: list[int]) -
             f"fake, rows {at[0]} and {at[1]}: document {twice[1]!r} is retrieved twice for question "
         )
         assert f"question {twice[0]!r}" in str(caught.value)
-        assert "steelyard convert --on-duplicate first" in str(caught.value)
+        assert "max: --on-duplicate first" in str(caught.value)
 
 
 def test_the_same_document_of_two_queries_is_no_duplicate() -> None:

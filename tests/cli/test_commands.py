@@ -290,6 +290,6 @@ def test_what_a_document_twice_is_answered_with_works(command: str, tmp_path: Pa
     (tmp_path / "other.run").write_text("q1 Q0 d2 1 2 y\nq2 Q0 d2 1 1 y\n")
     runs = ["twice.run", "other.run"] if command == "compare" else ["twice.run"]
     advice = complaint(command, "qrels.txt", *runs, cwd=tmp_path)
-    assert "remove one, or keep the first or the max: steelyard convert --on-duplicate first" in advice
+    assert "remove one, or keep the first or the max: --on-duplicate first" in advice
     printed("convert", "--on-duplicate", "first", "twice.run", "once.run", cwd=tmp_path)
     printed(command, "qrels.txt", "once.run", *runs[1:], cwd=tmp_path)

@@ -77,6 +77,13 @@ def test_a_weighing_keeps_the_options_of_counting() -> None:
 SCORES, WEIGHING = sy.evaluate(TRUTH, RUNS, "mrr"), sy.weigh(TRUTH, RUNS)
 
 
+def damaged_parts() -> dict[str, Any]:
+    """A report with a field that no class of ours has."""
+    parts = sy.Report.of(TRUTH, RUNS, "mrr", date="2026-01-01").parts()
+    parts["scores"]["extra"] = 1
+    return parts
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -96,6 +103,10 @@ SCORES, WEIGHING = sy.evaluate(TRUTH, RUNS, "mrr"), sy.weigh(TRUTH, RUNS)
         (lambda: sy.evaluate(TRUTH, RUNS, steps="lower"), "steps must be a list of texts, not 'lower'"),
         (lambda: sy.compare(TRUTH, RUNS, movers=-1), "movers must be a whole number from 0, not -1"),
         (lambda: sy.gate(SCORES, profile="faq", max_failed=2), "max_failed must be a share from 0 to 1"),
+        (lambda: sy.Report(TRUTH, [RUNS]), "a Report holds what was computed; call sy."),
+        (lambda: sy.Report.from_parts(damaged_parts()), "a Scores was written by another Steelyard .*'extra'"),
+        (lambda: sy.evaluate({"q": ["a"]}, {"q": ["a", "a"]}, "mrr"), r"--on-duplicate first \(on_duplicate="),
+        (lambda: sy.diagnose({"q": {"a": 0}}, {"q": ["a"]}, no_relevant="skip"), "no question is left"),
         (lambda: sy.gate(SCORES, profile=3), "a profile is the name of one"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
@@ -109,3 +120,21 @@ def test_every_verb_takes_a_truth_and_runs() -> None:
     assert sy.gate(WEIGHING, profile="ratings").frame.equals(sy.gate(TRUTH, RUNS, profile="ratings").frame)
     assert sy.diagnose(TRUTH, RUNS).frame.equals(sy.diagnose(WEIGHING).frame)
     assert sy.plan(TRUTH, RUNS, "mrr", difference=0.1).sd == sy.plan(SCORES, difference=0.1).sd
+
+
+def test_a_whole_spec_is_no_name() -> None:
+    with pytest.raises(sy.MeasureError, match=r"'ndcg@10' is a spec, and no name; call sy.parse\('ndcg@10'\)"):
+        sy.Measure("ndcg@10")
+    assert str(sy.Measure("ndcg", 10)) == "ndcg@10"
+    assert str(sy.Measure("cost@home")) == "cost@home"
+
+
+def test_a_diagnosis_counts_the_questions_that_scores_count() -> None:
+    plain = sy.diagnose(TRUTH, RUNS, measure="ndcg@5")
+    skipping = sy.diagnose(TRUTH, RUNS, measure="ndcg@5", missing="skip")
+    assert (plain.funnels[0].n_queries, skipping.funnels[0].n_queries) == (8, 6)
+    kept = {q: labels for q, labels in TRUTH.items() if q in RUNS["a"]}
+    assert skipping.frame.equals(sy.diagnose(kept, RUNS, measure="ndcg@5").frame)
+    compared = sy.compare(TRUTH, RUNS, "ndcg@5", missing="skip").frame.sort("system")["mean"].to_list()
+    assert skipping.ceilings.reached[:, 0].tolist() == pytest.approx(compared)
+    assert sy.Report.of(TRUTH, RUNS, "ndcg@5", missing="skip").diagnosis.frame.equals(skipping.frame)

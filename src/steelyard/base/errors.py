@@ -47,9 +47,7 @@ class InputError(SteelyardError, ValueError):
     """A file, frame or dict that cannot be read as what it should be."""
 
 
-SETTLE_DUPLICATES = (
-    "remove one, or keep the first or the max: steelyard convert --on-duplicate first (on_duplicate=...)"
-)
+SETTLE_DUPLICATES = "remove one, or keep the first or the max: --on-duplicate first (on_duplicate=...)"
 """What to try where a document is listed twice."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -69,6 +69,12 @@ class Questions(Sequence[Question]):
     def of(cls, questions: Iterable[Question], *, name: str = "questions") -> Questions:
         """Questions that are there already, for instance some of a larger set."""
         return cls(questions, name=name)
+
+    def restricted(self, query_ids: Collection[str]) -> Questions:
+        """Some of the questions; the digest stays that of all."""
+        some = Questions.of((question for question in self if question.query_id in query_ids), name=self.name)
+        some.unjudged, some.digest = self.unjudged, self.digest  # type: ignore[method-assign]
+        return some
 
     def __len__(self) -> int:
         return len(self._questions)

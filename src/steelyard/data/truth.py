@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -92,6 +92,12 @@ class Truth:
                 f"{SETTLE_DUPLICATES}"
             )
         return rows[np.isin(rows, _first_or_best(query, labels["doc_id"], gain, on_duplicate))]
+
+    def restricted(self, query_ids: Collection[str]) -> Truth:
+        """The labels of some questions; the digest stays that of all."""
+        frame = self.frame.filter(pl.col("query_id").is_in(list(query_ids)))
+        name, judged_by = self.name, self.judged_by
+        return Truth(formats.TruthFile(name, lambda: frame, lambda query, doc: name, self.digest, lambda: judged_by))
 
     def __len__(self) -> int:
         return len(self.query_ids)

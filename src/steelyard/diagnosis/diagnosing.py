@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Unpack, cast
 
@@ -127,11 +127,18 @@ def diagnose_weighing(
              to 1, and whose k counts
     Raises   InputError, as of `diagnose`.
     """
+    counting = {
+        "missing": missing or weighing.options.missing,
+        "no_relevant": no_relevant or weighing.options.no_relevant,
+    }
+    skipped = {name: policy for name, policy in counting.items() if policy == "skip"}
+    min_gain = weighing.options.min_gain if min_gain is None else min_gain
+    min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
+    if skipped:
+        weighing = _of_counted(weighing, skipped, min_gain)
     # Before the first runs are taken alone: verdicts may have been handed in on all.
     verdicts = weighing.answers.first_runs
     weighing = weighing.first_runs()
-    min_gain = weighing.options.min_gain if min_gain is None else min_gain
-    min_gain = float(defaults.MIN_GAIN if min_gain is None else min_gain)
     measure = options.measure
     spec = None if measure is None else _checked(parse(cast("str | Measure", measure), min_gain=min_gain), weighing)
     k = _depth(options.k, spec or (scores.primary if scores is not None and len(scores.measures) else None))
@@ -174,11 +181,30 @@ def diagnose_weighing(
             "steelyard": __version__,
             **weighing.digests,
             **weighing.recipe,
+            **skipped,
         },
         outcomes=outcomes,
         judges={of_system.system: list(verdicts[of_system.system].notes()) for of_system in outcomes},
         outcomes_by_tag={tag: [of_system.by(mask) for of_system in outcomes] for tag, mask in tags.items() if outcomes},
     )
+
+
+def _of_counted(weighing: Weighing, skipped: Collection[str], min_gain: float) -> Weighing:
+    """The same without the questions that some system lacks, or that have no gold, as far as these are left out.
+
+    Raises   InputError where none is left.
+    """
+    left_out = np.zeros(len(weighing.query_ids), bool)
+    for alignment in weighing.alignments:
+        if "missing" in skipped:
+            left_out |= alignment.missing
+        if "no_relevant" in skipped:
+            left_out |= alignment.per_ideal(alignment.ideal_gain >= min_gain) == 0
+    if left_out.all():
+        raise InputError(f"no question is left: all are left out by {' and '.join(f'{name}=skip' for name in skipped)}")
+    if not left_out.any():
+        return weighing
+    return weighing.of_questions({id for id, out in zip(weighing.query_ids, left_out.tolist(), strict=True) if not out})
 
 
 def _judged(

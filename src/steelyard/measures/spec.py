@@ -47,6 +47,15 @@ class Measure:
     params: tuple[tuple[str, ParameterValue], ...] = ()
     share: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a whole spec as a name, which would be that of a column of numbers.
+
+        Raises   MeasureError
+        """
+        name = re.match(r"\w+(?=[@(:])", self.name)
+        if name is not None and registry.resolve(name[0]) is not None:
+            raise MeasureError(f"{self.name!r} is a spec, and no name; call sy.parse({self.name!r})")
+
     def __str__(self) -> str:
         params = ",".join(f"{key}={show(value)}" for key, value in self.params)
         cutoff = "" if self.k is None else f"@{show(self.k)}"

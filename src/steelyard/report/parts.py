@@ -99,7 +99,11 @@ def _restored(value: Any) -> Any:
         return _KINDS[kind](value)
     if kind not in _classes():
         raise InputError(f"no part of a report is a {kind!r}; was it written by a later Steelyard?")
-    return _classes()[kind](**{name: _restored(item) for name, item in value.items() if name != _KIND})
+    made = {name: _restored(item) for name, item in value.items() if name != _KIND}
+    try:
+        return _classes()[kind](**made)
+    except TypeError as error:
+        raise InputError(f"parts of a report: a {kind} was written by another Steelyard ({error})") from None
 
 
 def _array(value: Mapping[str, Any]) -> np.ndarray[Any, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.experiment.table.json import as_json
 from steelyard.report.charts.saving import FORMATS, save_charts
@@ -32,6 +33,15 @@ class Report(Contents, Result):
     """
 
     VIEW = "report"
+
+    def __new__(cls, *parts: object, **named: object) -> Self:
+        """Refuse what a report is computed from.
+
+        Raises   InputError
+        """
+        if parts:
+            raise InputError("a Report holds what was computed; call sy.Report.of(truth, runs)")
+        return super().__new__(cls)
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -57,7 +57,7 @@ class Weighing:
     corpus     apart from the systems, in which gold evidence is looked up too; None without one, and for ids
     named_corpus  the one that was named, whether gold is looked up in it or not
     texts      those of documents that are named by id
-    options    by which they were weighed, and scores are counted
+    options    by which they were weighed, and scores are counted;   inputs   what was weighed
     """
 
     gold: Truth | Questions
@@ -68,6 +68,7 @@ class Weighing:
     texts: Texts = field(repr=False, default=no_texts)
     named_corpus: Corpus | None = field(repr=False, default=None)
     options: WeighOptions = field(repr=False, default_factory=WeighOptions)
+    inputs: Inputs | None = field(repr=False, default=None)
 
     @classmethod
     def of(cls, inputs: Inputs, options: WeighOptions) -> Weighing:
@@ -96,6 +97,7 @@ class Weighing:
             texts=inputs.texts,
             named_corpus=inputs.corpus,
             options=options,
+            inputs=inputs,
         )._checked()
 
     @classmethod
@@ -115,7 +117,7 @@ class Weighing:
         weighed = runs_together(inputs.systems, weighed)
         return cls(
             resolver.gold, weighed, inputs.questions, _recipe(options) | resolver.recipe, inputs.corpus, inputs.texts,
-            named_corpus=inputs.corpus, options=options,
+            named_corpus=inputs.corpus, options=options, inputs=inputs,
         )._checked()  # fmt: skip
 
     def __repr__(self) -> str:
@@ -199,6 +201,11 @@ class Weighing:
     def n_runs(self) -> list[int]:
         """Number of runs that each system has."""
         return [len(system.runs) for system in self.weighed]
+
+    def of_questions(self, query_ids: Collection[str]) -> Weighing:
+        """The same of some questions, weighed again as if there were no others."""
+        assert self.inputs is not None
+        return Weighing.of(replace(self.inputs, gold=self.gold.restricted(query_ids)), self.options)
 
     def first_runs(self) -> Weighing:
         """The same of the first run of each system alone."""
