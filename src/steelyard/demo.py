@@ -15,7 +15,7 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.corpus import Passage
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.door.evaluation import weigh
-from steelyard.experiment.judging import JudgedRun, judge_run
+from steelyard.experiment.judging import JudgedRun, JudgeOptions, judge_run
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW
 from steelyard.report.formats.blocks import blocks_terminal
@@ -111,7 +111,8 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     # The funnel reads verdicts too.  They are on every answer, and written before it is drawn, so that it is the same
     # whatever verdicts the folder held before, and by the commands that the demo shows.
     asked = zip((questions, pilot), answering, strict=True)
-    judgings = tuple(judge_run(answered, run, JUDGE, progress=progress or no_progress) for answered, run in asked)
+    options = JudgeOptions(progress=progress or no_progress)
+    judgings = tuple(judge_run(answered, run, JUDGE, options) for answered, run in asked)
     report = Report.of(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
     return Demo(
         folder, runs, report, judgings, Report.of(weigh(pilot, answering, judge=JUDGE), measures=ANSWER_MEASURES)

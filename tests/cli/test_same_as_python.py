@@ -13,7 +13,7 @@ from steelyard.bench.run.planning import plan_bench
 from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
-from steelyard.experiment.judging import judge_run, plan_judging
+from steelyard.experiment.judging import JudgeOptions, judge_run, plan_judging
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
@@ -47,7 +47,7 @@ Call = Callable[[], str]
 
 def _judged_text(format: str, *, save: str, **settings: float) -> str:
     names = "answers.jsonl", "run=answers.jsonl"
-    run = judge_run(*names, "lexical", save=save, settings=settings)
+    run = judge_run(*names, "lexical", JudgeOptions(save=save, settings=settings))
     return run.text(format, lang="en", questions=names[0], outputs=names[1], width=80)
 
 
@@ -187,7 +187,9 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
         (
             "answers.jsonl run=answers.jsonl --dry-run --tables support,joint -f json --verdicts v.parquet",
-            lambda: plan_judging("answers.jsonl", "run=answers.jsonl", tables=["support", "joint"]).text(
+            lambda: plan_judging(
+                "answers.jsonl", "run=answers.jsonl", options=JudgeOptions(tables=["support", "joint"])
+            ).text(
                 "json", lang="en"
             ),
         ),

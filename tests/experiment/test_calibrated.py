@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.experiment.judging import judge_run
+from steelyard.experiment.judging import JudgeOptions, judge_run
 from steelyard.judges.people.calibration import Calibration, Estimate
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
@@ -86,7 +86,7 @@ def test_without_a_threshold_the_judge_keeps_its_own() -> None:
 def texts(own: Calibration | None, lang: str) -> tuple[str, str]:
     """What `judge` and `evaluate` show."""
     words = read_words(lang)
-    run = judge_run(QUESTIONS, OUTPUTS, calibration=own, save=False)
+    run = judge_run(QUESTIONS, OUTPUTS, options=JudgeOptions(calibration=own, save=False))
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=run.verdicts)
     return run.text(lang=words.code, width=300), scores.text(lang=words.code, width=300)
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError, OutputError
-from steelyard.base.progress import no_progress
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.experiment.judging import judge, judge_run, plan_judging
+from steelyard.experiment.judging import JudgeOptions, judge, judge_run, plan_judging
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import Table
 from steelyard.rag.pipeline.pipeline import Pipeline
@@ -68,7 +67,7 @@ def test_rows_of_other_tools_are_questions_and_outputs_in_one() -> None:
 
 
 def test_verdicts_on_a_run_are_kept_in_its_folder(folder: RunFolder) -> None:
-    run = judge_run(QUESTIONS, folder.path, within, tables=SUPPORT, save=True, progress=no_progress, settings={})
+    run = judge_run(QUESTIONS, folder.path, within, JudgeOptions(tables=SUPPORT))
     assert run.file == folder.path / FOLDER / "within.parquet"
     assert Verdicts.read(run.file) == run.verdicts
     run.verdicts.check_outputs(Outputs.read(folder.path).digest(), "mine")

@@ -1,13 +1,14 @@
 """Answers of a system judged by a model, through `judge` and the tables of Verdicts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.judging import judge, plan_judging
+from steelyard.experiment.judging import JudgeOptions, judge, plan_judging
 from tests.judges.llm_server import PATH, QUICK, REFUSAL, edits, items, judging, says_json
 from tests.rag.server import Server, status
 
@@ -39,7 +40,8 @@ def settings(server: Server, **more: Any) -> dict[str, Any]:
 
 
 def test_answers_are_judged_in_both_languages_and_weighed(server: Server, tmp_path: Path) -> None:
-    plan = plan_judging(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", price="1,2", **settings(server))
+    options = JudgeOptions(save=tmp_path / "v.parquet", settings={"price": "1,2", **settings(server)})
+    plan = plan_judging(QUESTIONS, OUTPUTS, "llm", options)
     verdicts = judge(QUESTIONS, OUTPUTS, "llm", save=tmp_path / "v.parquet", **settings(server))
     calls = verdicts.recipe["calls"]
     assert (plan.n_calls, plan.n_cached, calls["calls"]) == (len(server.seen(PATH)), 0, len(server.seen(PATH)))
@@ -82,8 +84,9 @@ def test_claims_are_split_and_then_judged(server: Server, tmp_path: Path) -> Non
     assert [unit.text for unit in record.units] == ["The hall opens at 9", "it has a café [h#1].", "It has a garden."]
     assert [row[0].label for row in record.support] == ["supported", "not_found", "not_found"]
     assert items(server.seen(PATH)[1].body) == {"2": "It has a garden."}  # It was left out of the first reply.
-    plan = plan_judging(QUESTIONS[:1], outputs, "llm", units="claims", save=False, **settings(server))
-    by_sentence = plan_judging(QUESTIONS[:1], outputs, "llm", save=False, **settings(server))
+    options = JudgeOptions(save=False, settings=settings(server))
+    plan = plan_judging(QUESTIONS[:1], outputs, "llm", replace(options, units="claims"))
+    by_sentence = plan_judging(QUESTIONS[:1], outputs, "llm", options)
     assert (plan.n_calls, plan.n_cases) == ((by_sentence.n_calls or 0) + 2, by_sentence.n_cases)
 
 
@@ -103,10 +106,10 @@ GOLD = [
 
 def test_nuggets_are_drawn_up_where_there_are_none_and_then_judged(server: Server) -> None:
     outputs = [{"qid": q["qid"], "retrieved": CHUNKS, "answer": "The hall opens at 9."} for q in GOLD]
-    options: dict[str, Any] = {"tables": ["nuggets"], "new_nuggets": True, "save": False, **settings(server)}
-    plan = plan_judging(GOLD, outputs, "llm", **options)
+    options: dict[str, Any] = {"tables": ["nuggets"], "new_nuggets": True, "save": False}
+    plan = plan_judging(GOLD, outputs, "llm", JudgeOptions(**options, settings=settings(server)))
     assert plan.n_calls == 2  # One draws up, and one judges the nugget that is known by now.
-    verdicts = judge(GOLD, outputs, "llm", **options)
+    verdicts = judge(GOLD, outputs, "llm", **options, **settings(server))
     nuggets = {qid: [(n.text, n.vital, n.credit) for n in record.nuggets] for qid, record in verdicts.records.items()}
     assert nuggets == {
         "q1": [("The hall opens at 9", True, 1.0), ("It is free.", False, 0.0)],

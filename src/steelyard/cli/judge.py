@@ -9,7 +9,7 @@ from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.cli.asking import asking
 from steelyard.cli.terminal import write_result
-from steelyard.experiment.judging import JudgedRun, JudgingPlan, judge_panel, judge_run, plan_judging
+from steelyard.experiment.judging import JudgedRun, JudgeOptions, JudgingPlan, judge_panel, judge_run, plan_judging
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.answers.cases import TABLES
@@ -33,7 +33,6 @@ def run(
     settings = {name: value for name, value in settings.items() if value is not None}
     settings |= {} if cache else {"cache": None}
     save: bool | Path = True if verdicts is None else verdicts
-    wanted = tables or TABLES
     with asking(words, "verdicts were") as bars:
         result: JudgedRun | JudgingPlan
         if panel or weights:
@@ -43,15 +42,11 @@ def run(
                               "--new-nuggets": new_nuggets, "--units": units != defaults.UNITS,
                               "--judge": judge != defaults.JUDGE, **settings},
             )  # fmt: skip
-        elif dry_run:
-            result = plan_judging(
-                questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
-                calibration=calibration, save=save, **settings,
-            )  # fmt: skip
         else:
-            result = judge_run(
-                questions, outputs, judge, tables=wanted, units=units, new_nuggets=new_nuggets,
-                calibration=calibration, save=save, must_keep=True, progress=bars, settings=settings,
+            options = JudgeOptions(
+                tables=tables or TABLES, units=units, new_nuggets=new_nuggets, calibration=calibration, save=save,
+                must_keep=True, progress=bars, settings=settings,
             )  # fmt: skip
+            result = (plan_judging if dry_run else judge_run)(questions, outputs, judge, options)
     named: dict[str, Any] = {"questions": questions, "outputs": outputs} if isinstance(result, JudgedRun) else {}
     write_result(result, format, output, lang=words.code, **named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
@@ -31,8 +31,43 @@ from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.registry import file_name, judging_command, last_name, make_judge
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
-from steelyard.judges.verdict import Judge, Table
+from steelyard.judges.verdict import Table
 from steelyard.services.cache import CACHE_NAME
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """Options of `judge`, under the names that they have there.
+
+    must_keep   refuse outputs that are no run folder, where `save` names no file
+    Raises      InputError for a table or units that there are not, without a table, and for no place to save
+    """
+
+    tables: Collection[Table] = TABLES
+    units: AnswerUnits = defaults.UNITS
+    new_nuggets: bool = False
+    calibration: Calibration | str | Path | None = None
+    save: bool | str | Path = True
+    must_keep: bool = False
+    progress: Progress = no_progress
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tables, names = self.tables, get_args(Table)
+        if not isinstance(self.save, bool | str | os.PathLike):
+            raise InputError(f"save is {quoted(self.save)}; give True, False, or the path of a file")
+        if isinstance(tables, str) or not isinstance(tables, Collection):
+            raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{names[0]!r}]")
+        if self.units not in get_args(AnswerUnits):
+            raise InputError(f"units {self.units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
+        for table in tables:
+            if table not in names:
+                raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
+        if not tables:
+            raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
+
+
+_DEFAULTS = JudgeOptions()
 
 
 def judge(
@@ -73,10 +108,11 @@ def judge(
     >>> verdicts.units.select("text", "verdict").rows()
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
-    return judge_run(
-        questions, outputs, judge, tables=tables, units=units, new_nuggets=new_nuggets, calibration=calibration,
-        save=save, progress=progress, settings=settings,
-    ).verdicts  # fmt: skip
+    options = JudgeOptions(
+        tables=tables, units=units, new_nuggets=new_nuggets, calibration=calibration, save=save, progress=progress,
+        settings=settings,
+    )  # fmt: skip
+    return judge_run(questions, outputs, judge, options).verdicts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,38 +135,23 @@ class JudgedRun(Result):
 
 
 def judge_run(
-    questions: object,
-    outputs: object,
-    judge: object = defaults.JUDGE,
-    *,
-    tables: Collection[Table] = TABLES,
-    units: AnswerUnits = defaults.UNITS,
-    new_nuggets: bool = False,
-    calibration: Calibration | str | Path | None = None,
-    save: bool | str | Path = True,
-    must_keep: bool = False,
-    progress: Progress = no_progress,
-    settings: Mapping[str, Any] = MappingProxyType({}),
+    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = _DEFAULTS
 ) -> JudgedRun:
-    """Judge, and say where the verdicts are; arguments are those of `judge`.
-
-    must_keep   refuse outputs that are no run folder, where `save` names no file
-    """
-    _check(tables, units, save)
-    opened, settings = calibrated_settings(judge, settings, calibration)
+    """Judge the answers of a system as `judge` does, and name the file that keeps the verdicts."""
+    calibration, settings = calibrated_settings(judge, options.settings, options.calibration)
     asked, system = open_answers(questions, outputs)
-    _answers(system)
-    if must_keep and save is True and system.folder is None:
-        raise InputError(
-            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
-        )
-    with lent(judge, settings, _model_files(system, save), progress) as own_judge:
+    answered, save = _answers(system), options.save
+    _check_place(system, save, must_keep=options.must_keep)
+    with lent(judge, settings, _model_files(system, save), options.progress) as own_judge:
         file = verdict_file(system, save, own_judge.name)
         with nullcontext() if file is None else writing(file, alone=save is True):
-            verdicts = _judged(
-                asked, system, own_judge, tables=tables, units=units, new_nuggets=new_nuggets, calibration=opened,
-                progress=progress,
+            verdicts = judge_answers(
+                asked, answered, own_judge, tables=options.tables, units=options.units,
+                new_nuggets=options.new_nuggets, calibration=calibration, system=system.name,
+                progress=options.progress,
             )  # fmt: skip
+            if system.folder is not None:
+                system.folder.refuse_replaced()
             if file is not None:
                 verdicts.write(file)
     return JudgedRun(verdicts, asked, file)
@@ -164,56 +185,26 @@ class JudgingPlan(Result):
 
 
 def plan_judging(
-    questions: object,
-    outputs: object,
-    judge: object = defaults.JUDGE,
-    *,
-    tables: Collection[Table] = TABLES,
-    units: AnswerUnits = defaults.UNITS,
-    new_nuggets: bool = False,
-    calibration: Calibration | str | Path | None = None,
-    save: bool | str | Path = True,
-    **settings: Any,
+    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = _DEFAULTS
 ) -> JudgingPlan:
-    """What `judge` would take with these arguments; nobody is asked, and nothing is written.
+    """Estimate what `judge` would take with these options; nobody is asked, and nothing is written.
 
     Claims and new nuggets nobody knows before they are asked for: the cases are those without them.
     Raises   as `judge` does
     """
-    _check(tables, units, save)
-    opened, own_settings = calibrated_settings(judge, settings, calibration)
+    calibration, settings = calibrated_settings(judge, options.settings, options.calibration)
     asked, system = open_answers(questions, outputs)
-    outputs = _answers(system)
-    with lent(judge, own_settings, kept(_model_files(system, save)), no_progress) as own_judge:
-        judge_recipe(own_judge, opened)
-        cases = cases_of(asked, outputs, own_judge, tables)
+    answered = _answers(system)
+    with lent(judge, settings, kept(_model_files(system, options.save)), no_progress) as own_judge:
+        judge_recipe(own_judge, calibration)
+        cases = cases_of(asked, answered, own_judge, options.tables)
         plan = getattr(own_judge, "plan", None)
-        split = sentences_to_split(asked, outputs, own_judge) if units == "claims" else []
-        golds = golds_to_draw_from(asked, outputs, own_judge) if new_nuggets else []
+        split = sentences_to_split(asked, answered, own_judge) if options.units == "claims" else []
+        golds = golds_to_draw_from(asked, answered, own_judge) if options.new_nuggets else []
         calls = asdict(plan(cases, split, golds)) if callable(plan) else {}
     return JudgingPlan(
-        own_judge.name, len(outputs.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
+        own_judge.name, len(answered.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
     )
-
-
-def _judged(
-    questions: Questions,
-    system: System,
-    judge: Judge,
-    *,
-    tables: Collection[Table],
-    units: AnswerUnits,
-    new_nuggets: bool,
-    calibration: Calibration | None,
-    progress: Progress,
-) -> Verdicts:
-    verdicts = judge_answers(
-        questions, _answers(system), judge, tables=tables, units=units, new_nuggets=new_nuggets,
-        calibration=calibration, system=system.name, progress=progress,
-    )  # fmt: skip
-    if system.folder is not None:
-        system.folder.refuse_replaced()
-    return verdicts
 
 
 def _answers(system: System) -> Outputs:
@@ -263,20 +254,12 @@ def writing(file: Path, *, alone: bool) -> Iterator[None]:
         yield
 
 
-def _check(tables: Collection[Table], units: AnswerUnits, save: object) -> None:
-    """Raise   InputError for a table or units that there are not, where there is no table, and for no place to save."""
-    if not isinstance(save, bool | str | os.PathLike):
-        raise InputError(f"save is {quoted(save)}; give True, False, or the path of a file")
-    if isinstance(tables, str) or not isinstance(tables, Collection):
-        raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{get_args(Table)[0]!r}]")
-    if units not in get_args(AnswerUnits):
-        raise InputError(f"units {units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
-    names = get_args(Table)
-    for table in tables:
-        if table not in names:
-            raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
-    if not tables:
-        raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
+def _check_place(system: System, save: bool | str | Path, *, must_keep: bool) -> None:
+    """Raise   InputError where verdicts must be kept, and there is no place for them."""
+    if must_keep and save is True and system.folder is None:
+        raise InputError(
+            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
+        )
 
 
 def judge_panel(
@@ -306,10 +289,7 @@ def judge_panel(
     asked, system = open_answers(questions, outputs)
     if system.outputs is None or not system.outputs.answers:
         raise InputError(f"{system.name}: has no answers to judge; give outputs with `answer`")
-    if must_keep and save is True and system.folder is None:
-        raise InputError(
-            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
-        )
+    _check_place(system, save, must_keep=must_keep)
     own = []
     for member in members:
         verdicts = _of_member(member, system) or judge_answers(
