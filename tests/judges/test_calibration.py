@@ -56,7 +56,7 @@ def test_the_summary_names_failed_self_tests():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 1}, "is no calibration"),
+        ({"format": 1}, "is no file of format 'steelyard-calibration'; expected a calibration"),
         ({"version": 2}, "newer than this Steelyard"),
         ({"version": "one"}, "version 'one', not 1"),
         ({"n": "20"}, "`n` is '20', expected a whole number"),

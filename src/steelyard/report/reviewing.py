@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
-from steelyard.judges.people.review import encode_review, locked
+from steelyard.judges.people.review import locked
 from steelyard.judges.people.samples import Drawn
 from steelyard.judges.tables.items import ItemTable
 from steelyard.report.form.folder import check_free, write_form
@@ -74,7 +74,7 @@ def sample_review(
             drawn = next_round(systems, table, n=n, width=width, unit=unit, seed=seed)
         form, items = _write(drawn, Path(output), read_words(lang), title, instructions)
         for file, review in drawn.reviews.items():
-            encode_review(file, review.samples, review.labels.decisions)
+            review.keep(file)
     return SampledReview(drawn, form, items, files)
 
 

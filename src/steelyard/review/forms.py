@@ -8,28 +8,27 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import polars as pl
 
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import inside
 from steelyard.base.result import Result
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Table
 from steelyard.io.json_files import parse_json
 from steelyard.io.objects import finite
+from steelyard.io.own_json import OwnJson, check_word
 from steelyard.io.source import source_of
-from steelyard.io.write import write_text
 from steelyard.judges.people.labels import ADJUDICATION
-from steelyard.judges.people.review import FILE, check_format
-from steelyard.judges.tables.items import ItemTable
+from steelyard.judges.people.review import FILE
 from steelyard.judges.tables.verdicts import FOLDER
 from steelyard.judges.verdict import text_digest
 
 NAME = "items.json"
 INTO = "into"
 """Of `ItemsFile.files`, for grades and quotes."""
-FORMAT, VERSION = "steelyard-items", 1
 Kind = Literal["verdicts", "grades", "quotes"]
 """What is decided about an item: a label, a grade of relevance, or quotes of the texts."""
 
@@ -40,6 +39,7 @@ _SHAPE = Table(
     {"kind": str, "table": str, "review_id": str, "adjudicating": bool, "seed": int, "files": Each(dict, str),
      "items": Each(list, _ITEM), "scale": Each(list, (int, float)), "scale_name": str, "unit": str}
 )  # fmt: skip
+ITEMS = OwnJson("steelyard-items", 1, _SHAPE, "the items.json that `steelyard review sample` writes")
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,11 @@ class ItemsFile:
 
         Raises   OutputError.
         """
-        content = {
-            "format": FORMAT, "version": VERSION, "kind": self.kind, "table": self.table, "review_id": self.review_id,
-            "adjudicating": self.adjudicating, "seed": self.seed,
+        content = {name: getattr(self, name) for name in _SHAPE.needed} | {
             "files": {name: _seen_from(folder, path) for name, path in self.files.items()},
-            "items": [asdict(item) for item in self.items], "scale": list(self.scale), "scale_name": self.scale_name,
-            "unit": self.unit,
-        }  # fmt: skip
-        write_text(folder / NAME, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+            "items": [asdict(item) for item in self.items],
+        }
+        ITEMS.write(folder / NAME, content)
         return folder / NAME
 
     @classmethod
@@ -111,30 +108,26 @@ class ItemsFile:
         return cls.of_json(parse_json(source_of(path).read(), str(path)), Path(path))
 
     @classmethod
-    def of_json(cls, content: Any, path: Path) -> ItemsFile:
-        """The same of what the file at a path holds.
+    def of_json(cls, content: object, path: Path) -> ItemsFile:
+        """Decode what the file at a path holds.
 
         Raises   InputError naming the path.
         """
-        check_format(content, FORMAT, VERSION, str(path), "the items.json that `steelyard review sample` writes")
-        try:
-            check_shape(content, _SHAPE)
-            if content["kind"] not in get_args(Kind):
-                raise ValueError(f"its kind {quoted(content['kind'])} is none of {', '.join(get_args(Kind))}")
-            if content["kind"] == "verdicts" and content["table"] not in get_args(ItemTable):
-                raise ValueError(f"its table {quoted(content['table'])} is none of {', '.join(get_args(ItemTable))}")
-        except ValueError as error:
-            raise InputError(f"{path}: {error}") from None
-        folder, names = path.parent, content["files"].items()
-        files = {name: folder / file for name, file in names}
-        obeyed = {name: own for name, file in names if (own := inside(folder, file)) is not None}
-        scale = [finite(gain, f"{path}: a gain of `scale`") for gain in content["scale"]]
-        listed = [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in content["items"]]
-        return cls(
-            content["kind"], content["table"], content["review_id"], content["adjudicating"], content["seed"], files,
-            listed, scale, content["scale_name"], content["unit"],
-            path, obeyed,
-        )  # fmt: skip
+
+        def decode(data: dict[str, Any]) -> ItemsFile:
+            check_word(data["kind"], Kind, "its kind")
+            if data["kind"] == "verdicts":
+                check_word(data["table"], ItemTable, "its table")
+            names = data["files"].items()
+            own = {
+                "files": {name: path.parent / file for name, file in names},
+                "obeyed": {name: own for name, file in names if (own := inside(path.parent, file)) is not None},
+                "scale": [finite(gain, "a gain of `scale`") for gain in data["scale"]],
+                "items": [ListedItem(**{key: item[key] for key in _ITEM.needed}) for item in data["items"]],
+            }
+            return cls(**{name: data[name] for name in _SHAPE.needed} | own, path=path)
+
+        return ITEMS.decoded(content, str(path), decode)
 
 
 def review_id_of(kind: Kind, table: str, item_ids: Sequence[str], *, adjudicating: bool = False) -> str:
@@ -167,9 +160,12 @@ def _seen_from(folder: Path, path: Path) -> str:
         return str(path.resolve())
 
 
-SAVED_FORMAT, VERSION = "steelyard-review", 1
 _DECISION = Table({"item_id": str}, {"note": str, "date": str})
-_SAVED_SHAPE = Table({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)})
+_SAVED = OwnJson(
+    "steelyard-review", 1,
+    Table({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)}),
+    "what people saved from a form", again="save it from the form again",
+)  # fmt: skip
 _VALUE = {"verdicts": "label", "grades": "grade", "quotes": "quotes"}
 _LONGEST_NAME = 100
 
@@ -194,13 +190,9 @@ def saved_form(content: Any, path: Path, forms: Mapping[str, ItemsFile]) -> Save
     Raises   InputError naming the file: for another format or version, the answers to another form, an item that was
              not asked, one that is decided twice, and one without a decision.
     """
-    check_format(content, SAVED_FORMAT, VERSION, str(path), "what people saved from a form")
-    try:
-        check_shape(content, _SAVED_SHAPE)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}; save it from the form again") from None
-    form = _form_of(content, path, forms)
-    own = SavedForm(path, content["review_id"], content["rater"].strip(), content["decisions"])
+    data = _SAVED.decoded(content, str(path), dict)
+    form = _form_of(data, path, forms)
+    own = SavedForm(path, data["review_id"], data["rater"].strip(), data["decisions"])
     if not own.rater:
         raise InputError(f"{path}: says not who decided; write a name, or a pseudonym, behind `rater`")
     if len(own.rater) > _LONGEST_NAME:

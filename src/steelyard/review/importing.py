@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import own_file
@@ -15,11 +15,11 @@ from steelyard.experiment.review_choice import check_labels, review_file
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
 from steelyard.judges.people.labels import Decision, Labels
-from steelyard.judges.people.review import FILE, Review, decision_of, encode_review, locked
+from steelyard.judges.people.review import FILE, Review, decision_of, locked
 from steelyard.judges.tables.items import ItemTable
-from steelyard.review.forms import FORMAT as ITEMS_FORMAT
 from steelyard.review.forms import (
     INTO,
+    ITEMS,
     NAME,
     Conflict,
     ImportedLabels,
@@ -101,19 +101,15 @@ def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
     contents = {path: parse_json(source_of(path).read(), str(path)) for path in files}
     forms = {
         form.review_id: form
-        for path, content in contents.items() if _is_items(content)
+        for path, content in contents.items() if ITEMS.holds(content)
         for form in [ItemsFile.of_json(content, path)]
     }  # fmt: skip
-    saved = [saved_form(content, path, forms) for path, content in contents.items() if not _is_items(content)]
+    saved = [saved_form(content, path, forms) for path, content in contents.items() if not ITEMS.holds(content)]
     if not saved:
         raise InputError(
             "there is no file of decisions among these; open form.html, decide, save to a file, and name that too"
         )
     return forms, saved
-
-
-def _is_items(content: Any) -> bool:
-    return isinstance(content, dict) and content.get("format") == ITEMS_FORMAT
 
 
 def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: Places) -> ImportedLabels:
@@ -140,7 +136,7 @@ def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], pl
         }
         for file, review in after.items():
             if review != before[file]:
-                encode_review(file, review.samples, review.labels.decisions)
+                review.keep(file)
     return _imported(forms.values(), decisions, before.values(), after)
 
 

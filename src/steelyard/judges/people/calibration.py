@@ -15,21 +15,16 @@ import polars as pl
 from steelyard.base.choices import ItemTable
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.json_text import json_text, plain
+from steelyard.base.json_text import plain
 from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Shape, Table, check_shape
-from steelyard.io.json_files import parse_json
-from steelyard.io.source import Source
-from steelyard.io.write import write_text
+from steelyard.io.own_json import OwnJson
 from steelyard.judges.people.labels import IN_TWO
 from steelyard.judges.self_tests import SelfTest
 
 Rule = Literal["youden", "precision"]
 """How a threshold is chosen: by the greatest sensitivity + specificity, or as the lowest with a wished precision."""
 
-FORMAT = "steelyard-calibration"
-VERSION = 1
-_AGAIN = "write it with `steelyard review calibrate`"
 _DIGITS = 16
 
 
@@ -185,7 +180,7 @@ class Calibration(Result):
     @property
     def content(self) -> dict[str, Any]:
         """What its file holds."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return _FILE.content(asdict(self))
 
     def write(
         self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
@@ -195,7 +190,7 @@ class Calibration(Result):
         Raises   OutputError where nothing can be written.
         """
         if format is None:
-            write_text(path, json_text(self.content))
+            _FILE.write(path, asdict(self))
         else:
             super().write(path, format=format, lang=lang, **options)
 
@@ -205,30 +200,7 @@ class Calibration(Result):
 
         Raises   InputError for a file that is none, was damaged, or is of a later Steelyard.
         """
-        data = parse_json(Source(path).read(), str(path))
-        if not is_calibration(data):
-            raise InputError(f"{path}: is no calibration of a judge; {_AGAIN}")
-        version = data.get("version")
-        if version != VERSION:
-            newer = isinstance(version, int) and version > VERSION
-            advice = (
-                "newer than this Steelyard; upgrade it, or calibrate again" if newer else f"not {VERSION}; {_AGAIN}"
-            )
-            raise InputError(f"{path}: holds a calibration of version {quoted(version)}, {advice}")
-        try:
-            check_shape(data, _SHAPE)
-            return _calibration(data)
-        except ValueError as error:
-            raise InputError(f"{path}: {error}; {_AGAIN}") from None
-
-
-def is_calibration(data: object) -> bool:
-    """Whether a value of JSON says that it is a calibration.
-
-    >>> is_calibration({"format": "steelyard-calibration"}), is_calibration({"format": 1})
-    (True, False)
-    """
-    return isinstance(data, dict) and data.get("format") == FORMAT
+        return _FILE.read(path, _calibration)
 
 
 def labels_digest(labels: Mapping[str, str]) -> str:
@@ -270,6 +242,10 @@ _SHAPE = Table(
         "self_tests": Each(list, _SELF_TEST),
     }
 )
+_FILE = OwnJson(
+    "steelyard-calibration", 1, _SHAPE, "a calibration of a judge; write it with `steelyard review calibrate`",
+    again="write it with `steelyard review calibrate`", indent=2,
+)  # fmt: skip
 
 
 def _calibration(data: Mapping[str, Any]) -> Calibration:

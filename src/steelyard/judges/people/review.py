@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Table
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
-from steelyard.io.json_files import parse_json
-from steelyard.io.source import source_of
-from steelyard.io.write import write_bytes
+from steelyard.io.own_json import OwnJson, check_word
 from steelyard.judges.people.labels import Choice, Decision, Labels
 from steelyard.judges.people.samples import Drawn, Sample, Stratum
 
-FORMAT, VERSION = "steelyard-labels", 1
 _STRATUM = Table({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
 _SAMPLE = Table(
     {"table": str, "system": str, "verdicts_digest": str, "seed": int, "strata": Each(list, _STRATUM), "judge": str,
      "unit": str}
 )  # fmt: skip
 _DECISION = Table({"item_id": str, "rater": str, "label": str}, {"note": str, "date": str})
-_SHAPE = Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)})
+_FILE = OwnJson(
+    "steelyard-labels", 1, Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)}),
+    "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`",
+)  # fmt: skip
 
 
 def locked(path: str | Path) -> AbstractContextManager[object]:
@@ -37,66 +37,13 @@ def locked(path: str | Path) -> AbstractContextManager[object]:
     return run_lock(Path(path).parent)
 
 
-def encode_review(path: str | Path, samples: Iterable[Sample], decisions: Iterable[Decision]) -> None:
-    """Write samples and decisions, whole or not at all.
-
-    Raises   OutputError.
-    """
-    content = {
-        "format": FORMAT, "version": VERSION,
-        "samples": [
-            {"table": own.table, "system": own.system, "verdicts_digest": own.verdicts_digest, "seed": own.seed,
-             "judge": own.judge, "unit": own.unit,
-             "strata": [{"name": s.name, "members": s.members, "drawn": s.drawn} for s in own.strata]}
-            for own in samples
-        ],
-        "decisions": [
-            {"item_id": d.item_id, "rater": d.rater, "label": d.label, "note": d.note, "date": d.date}
-            for d in decisions
-        ],
-    }  # fmt: skip
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    write_bytes(path, f"{text}\n".encode(errors="backslashreplace"))
-
-
-def decode_review(path: str | Path) -> tuple[list[Sample], list[Decision]]:
-    """Samples and decisions that a file holds.
-
-    Raises   InputError naming the file.
-    """
-    content = parse_json(source_of(path).read(), str(path))
-    expected = "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`"
-    check_format(content, FORMAT, VERSION, str(path), expected)
-    try:
-        check_shape(content, _SHAPE)
-        samples = [_sample(values) for values in content["samples"]]
-        return samples, [decision_of(values) for values in content["decisions"]]
-    except (ValueError, InputError) as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def check_format(content: object, name: str, version: int, where: str, expected: str) -> None:
-    """Hold a file of ours against its name and version.
-
-    Raises   InputError for another one, and for a later version than this one.
-    """
-    if not isinstance(content, dict) or content.get("format") != name:
-        raise InputError(f"{where}: is no file of format {name!r}; expected {expected}")
-    own = content.get("version")
-    if isinstance(own, bool) or not isinstance(own, int) or own != version:
-        newer = isinstance(own, int) and own > version
-        advice = "newer than this Steelyard; upgrade it" if newer else f"not {version}"
-        raise InputError(f"{where}: is of version {quoted(own)}, {advice}")
-
-
 def decision_of(values: dict[str, Any]) -> Decision:
     """What a file says that a person decided; its shape is checked.
 
     Raises   ValueError for a label that there is not, and for nobody's decision.
     """
     item_id, rater, label = values["item_id"], values["rater"], values["label"]
-    if label not in get_args(Choice):
-        raise ValueError(f"item {quoted(item_id)}: the label {quoted(label)} is none of {', '.join(get_args(Choice))}")
+    check_word(label, Choice, f"item {quoted(item_id)}: the label")
     if not rater.strip():
         raise ValueError(f"item {quoted(item_id)}: says not who decided; give each rater a name")
     decision = Decision(item_id, rater, label, values.get("note", ""), values.get("date", ""))
@@ -106,17 +53,11 @@ def decision_of(values: dict[str, Any]) -> Decision:
 
 
 def _sample(values: dict[str, Any]) -> Sample:
-    for key, literal in (("table", ItemTable), ("unit", Drawn)):
-        if values[key] not in get_args(literal):
-            raise ValueError(f"the sample's {key} {quoted(values[key])} is none of {', '.join(get_args(literal))}")
+    check_word(values["table"], ItemTable, "the sample's table")
+    check_word(values["unit"], Drawn, "the sample's unit")
     strata = tuple(Stratum(s["name"], tuple(s["members"]), tuple(s["drawn"])) for s in values["strata"])
-    return Sample(
-        values["table"], values["system"], values["verdicts_digest"], values["seed"], strata, values["judge"],
-        values["unit"],
-    )  # fmt: skip
+    return Sample(**{key: values[key] for key in _SAMPLE.needed} | {"strata": strata})
 
-
-__all__ = ["FILE", "Drawn", "Review", "Sample", "Stratum"]
 
 FILE = "review.json"
 """Of the folder of verdicts of a run, where its review is kept."""
@@ -152,11 +93,9 @@ class Review:
 
         Raises   InputError where the file is none, of a later version, or was edited so that it does not hold together.
         """
-        samples, decisions = decode_review(path)
-        try:
-            return cls(samples, decisions)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+        return _FILE.read(
+            path, lambda data: cls(map(_sample, data["samples"]), map(decision_of, data["decisions"]))
+        )  # fmt: skip
 
     def write(self, path: str | Path) -> None:
         """Write it to a JSON file, whole or not at all, while nobody else writes into its folder.
@@ -164,7 +103,15 @@ class Review:
         Raises   OutputError.
         """
         with locked(path):
-            encode_review(path, self.samples, self.labels.decisions)
+            self.keep(path)
+
+    def keep(self, path: str | Path) -> None:
+        """Write it to a file in a folder that is locked by now.
+
+        Raises   OutputError.
+        """
+        samples, decisions = map(asdict, self.samples), map(asdict, self.labels.decisions)
+        _FILE.write(path, {"samples": list(samples), "decisions": list(decisions)})
 
     @classmethod
     def update(cls, path: str | Path, change: Callable[[Review], Review]) -> Review:
@@ -175,7 +122,7 @@ class Review:
         """
         with locked(path):
             review = change(cls.read(path) if Path(path).exists() else cls())
-            encode_review(path, review.samples, review.labels.decisions)
+            review.keep(path)
             return review
 
     def sample(self, table: ItemTable, system: str) -> Sample | None:

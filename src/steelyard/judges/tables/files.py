@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import polars as pl
 
-from steelyard.base.errors import InputError, quoted
+from steelyard.base.errors import InputError
 from steelyard.base.shapes import Each, Table, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.native import native_reader
+from steelyard.io.own_json import check_version, check_word
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Label, Nugget, Problem, State, Unit, Verdict
 
 _KEY, _VERSION = "steelyard_verdicts", 2
@@ -106,10 +107,7 @@ def _head(text: str | None, path: str | Path) -> Mapping[str, Any]:
         raise InputError(f"{path}: holds no verdicts; expected the Parquet that `steelyard judge` writes")
     head = parse_json(text.encode(), str(path))
     version = head.get("version") if isinstance(head, dict) else None
-    if version != _VERSION:
-        newer = isinstance(version, int) and version > _VERSION
-        advice = "newer than this Steelyard; upgrade it, or judge again" if newer else f"not {_VERSION}; {_AGAIN}"
-        raise InputError(f"{path}: holds verdicts of version {quoted(version)}, {advice}")
+    check_version(version, _VERSION, str(path), _AGAIN)
     try:
         check_shape(head, _SHAPE)
     except ValueError as error:
@@ -165,10 +163,10 @@ def _record(row: Mapping[str, Any], verdict: Callable[..., Verdict]) -> JudgedAn
     grade = column["grade"]
     n_chunks = len(context or ())
     for problem in row["citation_problem"]:
-        _word(problem or "dangling", Problem)
+        check_word(problem or "dangling", Problem)
     return JudgedAnswer(
         row["query_id"],
-        _word(row["state"], State),
+        check_word(row["state"], State),
         answer=row["answer"],
         context=None if context is None else tuple(context),
         units=units,
@@ -207,7 +205,7 @@ def _verdicts(
 
 
 def _verdict(label: str, score: float | None, reason: str) -> Verdict:
-    return Verdict(_word(label, Label), _share(score), reason)
+    return Verdict(check_word(label, Label), _share(score), reason)
 
 
 def _rows(
@@ -219,13 +217,6 @@ def _rows(
         raise ValueError(f"`{name}` has {len(verdicts)} verdicts for {n_checkable} × {n}")
     listed = cast("Iterator[Verdict]", iter(verdicts))
     return tuple(tuple(islice(listed, n)) if unit.checkable else () for unit in units)
-
-
-def _word(word: str, literal: Any) -> Any:
-    """A word of a Literal; another one raises   ValueError."""
-    if word not in get_args(literal):
-        raise ValueError(f"{quoted(word)} is none of {', '.join(get_args(literal))}")
-    return word
 
 
 def _share(score: float | None) -> float | None:
