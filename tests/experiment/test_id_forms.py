@@ -14,7 +14,7 @@ import steelyard as sy
 from steelyard.base.options import WeighOptions
 from steelyard.data.corpus import Document
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Sample, Stratum
+from steelyard.judges.people.samples import StratifiedSample, Stratum
 from tests.cli.command import complaint, printed
 
 # (label, an id that has two forms)
@@ -114,7 +114,9 @@ def test_verdicts_labels_and_their_outputs_follow() -> None:
     asked = [{"qid": ours, "query": "How many?", "answer": "Nine."}]
     lines = [{"qid": theirs, "retrieved": [{"id": theirs, "text": "Nine bells."}], "answer": "Nine bells."}]
     verdicts = sy.judge([{**asked[0], "qid": theirs}], sy.Outputs(lines), "lexical")
-    review = Review([Sample("grounded", "run", "0", 1, (Stratum("all", (theirs,), (theirs,)),), unit="answer")])
+    review = Review(
+        [StratifiedSample("grounded", "run", "0", 1, (Stratum("all", (theirs,), (theirs,)),), unit="answer")]
+    )
     options: dict[str, Any] = {"normalise_ids": "nfc", "verdicts": verdicts}
     by_file = sy.evaluate(asked, sy.Outputs(lines), "faithfulness", **options)
     assert by_file.means[0, 0] == sy.evaluate(asked, sy.Outputs(lines), "faithfulness", normalise_ids="nfc").means[0, 0]

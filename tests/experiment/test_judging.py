@@ -16,14 +16,14 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.judging import JudgeOptions, judge, judge_run, plan_judging
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
-from steelyard.judges.verdict import Table
+from steelyard.judges.verdict import VerdictTable
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import Extractive
 from tests.judges.fakes import Within
 from tests.judges.own_judges import within
 from tests.rag.small import QUESTIONS, TEXTS, Common, Stops
 
-SUPPORT: list[Table] = ["support"]
+SUPPORT: list[VerdictTable] = ["support"]
 ASKED = [{"qid": "q1", "query": "When?", "answer": "At 9."}, {"qid": "q2", "query": "Where?"}]
 CHUNKS = [{"id": "h#1", "text": "It opens at 9."}]
 LINES: list[dict[str, Any]] = [

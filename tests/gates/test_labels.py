@@ -16,7 +16,8 @@ from steelyard.data.responses import Response
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profile_files import parse_profile
 from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review, Sample, Stratum
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import StratifiedSample, Stratum
 from steelyard.judges.tables.items import items
 from steelyard.report.words import read_words
 from tests.cli.command import steelyard
@@ -150,7 +151,7 @@ def labelled_folder(path: Path) -> Path:
     manifest = {"name": path.name, "finished": "2026-11-22T00:00:00Z", "counts": {"questions": 24, "failed": 0}}
     write_run_folder(path, config={}, manifest=manifest, responses=responses)
     ids = [item.item_id for r in sy.judge(ASKED, path).records.values() for item in items(r, "grounded")]
-    sample = Sample("grounded", path.name, "", 0, (Stratum("all", tuple(ids), tuple(ids)),))
+    sample = StratifiedSample("grounded", path.name, "", 0, (Stratum("all", tuple(ids), tuple(ids)),))
     decisions = [Decision(id, "ann", "not_found" if n % 3 else "supported") for n, id in enumerate(ids)]
     Review([sample], decisions).write(path / "verdicts" / "review.json")
     return path

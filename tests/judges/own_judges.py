@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from steelyard.judges.registry import Pair
+from steelyard.judges.registry import TextPair
 from steelyard.judges.verdict import Case, Verdict
 
 
-def within(pairs: Sequence[Pair]) -> list[bool]:
+def within(pairs: Sequence[TextPair]) -> list[bool]:
     return [hypothesis.strip(".") in premise for premise, hypothesis in pairs]
 
 
-async def later(pairs: Sequence[Pair]) -> list[bool]:
+async def later(pairs: Sequence[TextPair]) -> list[bool]:
     return within(pairs)
 
 
-def fails(pairs: Sequence[Pair]) -> list[bool]:
+def fails(pairs: Sequence[TextPair]) -> list[bool]:
     raise RuntimeError("no model <b>here</b>\x1b[31m")
 
 
@@ -25,7 +25,7 @@ class Share:
     def __init__(self, least: int = 1) -> None:
         self.least = least
 
-    def judge(self, pairs: Sequence[Pair]) -> Iterator[float]:
+    def judge(self, pairs: Sequence[TextPair]) -> Iterator[float]:
         for premise, hypothesis in pairs:
             words = [word for word in hypothesis.split() if len(word) >= self.least]
             yield sum(word in premise.split() for word in words) / max(1, len(words))
@@ -47,12 +47,12 @@ SHARE = Share()
 NUMBER = 7
 
 
-def prints(pairs: Sequence[Pair]) -> list[bool]:
+def prints(pairs: Sequence[TextPair]) -> list[bool]:
     print("<I am a judge>")
     return within(pairs)
 
 
-def exits(pairs: Sequence[Pair]) -> list[bool]:
+def exits(pairs: Sequence[TextPair]) -> list[bool]:
     raise SystemExit(0)
 
 
@@ -76,6 +76,6 @@ class Lost(Whole):
         raise ValueError("no counts")
 
 
-def yes(pairs: Sequence[Pair]) -> list[bool]:
+def yes(pairs: Sequence[TextPair]) -> list[bool]:
     """Supports everything."""
     return [True] * len(pairs)

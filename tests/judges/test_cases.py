@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, Key, filled, requests
-from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Table, Unit, Verdict, check_record
+from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, PremiseKey, asked_cases, filled
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict, VerdictTable, check_record
 
 UNITS = (Unit(0, 2, "Hi", "greeting"), Unit(2, 4, "A."), Unit(4, 6, "B."))
 DRAFT = Draft(
@@ -27,14 +27,14 @@ DRAFT = Draft(
 )  # fmt: skip
 
 
-def _answered(draft: Draft, tables: Collection[Table] = TABLES) -> dict[Key, dict[int, Verdict]]:
+def _answered(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> dict[PremiseKey, dict[int, Verdict]]:
     """Verdicts that say by which premise and hypothesis they are."""
     return {
         request.key: {
             unit: Verdict("supported", 1.0, f"{request.case.premise} | {text}")
             for unit, text in zip(request.units, request.case.hypotheses, strict=True)
         }
-        for request in requests(draft, tables)
+        for request in asked_cases(draft, tables)
     }
 
 
@@ -61,17 +61,17 @@ def test_every_verdict_goes_to_its_premise_and_unit() -> None:
 
 
 def test_one_cited_chunk_is_not_asked_again_and_a_case_has_all_units_of_its_premise() -> None:
-    keys = [request.key for request in requests(DRAFT)]
+    keys = [request.key for request in asked_cases(DRAFT)]
     assert len(keys) == len(set(keys))
     assert [key for key in keys if key[0] == "joint"] == [
         ("joint", (0, 1, 2)), ("joint", (1, 2)), ("joint", (0, 2)), ("joint", (0, 1))
     ]  # fmt: skip
-    first = next(requests(DRAFT))
+    first = next(asked_cases(DRAFT))
     assert (first.case.hypotheses, first.case.query, first.case.table) == (("A.", "B."), "why?", "support")
 
 
 def test_a_judge_that_reads_the_whole_context_is_asked_once_and_about_each_cited_chunk() -> None:
-    tables: tuple[Table, ...] = ("grounded", "joint")
+    tables: tuple[VerdictTable, ...] = ("grounded", "joint")
     answers = _answered(DRAFT, tables)
     record = filled(DRAFT, answers)
     assert _reasons(record.grounded) == ["-", "zero\n\none\n\ntwo | A.", "zero\n\none\n\ntwo | B."]
@@ -95,7 +95,7 @@ def test_no_answer_says_nothing_and_no_judge_is_asked_whether_it_does(state: str
 
 def test_without_a_context_nothing_is_asked_of_it() -> None:
     bare = Draft(replace(DRAFT.record, context=None, citations=()), "why?", (), "Hi A. B.")
-    answers: Mapping[Key, Mapping[int, Verdict]] = _answered(bare, (*TABLES, "grounded"))
+    answers: Mapping[PremiseKey, Mapping[int, Verdict]] = _answered(bare, (*TABLES, "grounded"))
     assert {key[0] for key in answers} == {"correctness", "said", "relevance"}
     record = filled(bare, answers)
     check_record(record)

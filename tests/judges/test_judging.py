@@ -12,7 +12,7 @@ from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import NOT_ASKED, TABLES
 from steelyard.judges.judging import cases_of, judge_answers
 from steelyard.judges.tables.verdicts import Verdicts
-from steelyard.judges.verdict import Case, JudgedAnswer, Table, Verdict
+from steelyard.judges.verdict import Case, JudgedAnswer, Verdict, VerdictTable
 from tests.judges.fakes import Scripted, Within
 
 QUESTIONS = Questions(
@@ -107,7 +107,7 @@ def test_without_a_judge_units_and_citations_are_there_and_nothing_is_judged() -
 
 
 def test_only_the_tables_that_are_wanted_are_asked() -> None:
-    judge, tables = Within(), list[Table](["grounded"])
+    judge, tables = Within(), list[VerdictTable](["grounded"])
     verdicts = _judged(judge, tables=tables)
     assert {case.table for case in judge.cases} == {"grounded"}
     assert verdicts.recipe["tables"] == ["grounded"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.judges.verdict import Case, Table, Verdict
+from steelyard.judges.verdict import Case, Verdict, VerdictTable
 from tests.judges.llm_server import (
     FILTERED,
     PATH,
@@ -81,7 +81,7 @@ def test_results_are_in_the_order_of_the_cases(server: Server) -> None:
 
 
 @pytest.mark.parametrize(("table", "n_calls"), [("support", 3), ("grounded", 1)])
-def test_long_lists_are_asked_in_parts(server: Server, table: Table, n_calls: int) -> None:
+def test_long_lists_are_asked_in_parts(server: Server, table: VerdictTable, n_calls: int) -> None:
     """But for a whole answer, whose reply is short."""
     statements = tuple(f"The number is {i}." for i in range(100, 200))
     [row] = judge(server, epochs=2).judge([Case(statements[97], statements, table=table)])

@@ -13,11 +13,12 @@ import pytest
 import steelyard as sy
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review, Sample, Stratum
+from steelyard.judges.people.review import Review
+from steelyard.judges.people.samples import StratifiedSample, Stratum
 
 STRATA = (Stratum("low", ("a", "b", "c"), ("b",)), Stratum("mid", ("d",), ()), Stratum("高", ("e", "f"), ("e", "f")))
-SAMPLE = Sample("grounded", "hybrid", "0", 7, STRATA, "lexical")
-ANSWERS = Sample("joint", "hybrid", "0", 7, (Stratum("all", ("q1", "q2"), ("q2",)),), "lexical", "answer")
+SAMPLE = StratifiedSample("grounded", "hybrid", "0", 7, STRATA, "lexical")
+ANSWERS = StratifiedSample("joint", "hybrid", "0", 7, (Stratum("all", ("q1", "q2"), ("q2",)),), "lexical", "answer")
 DECISIONS = [Decision("b", "ann", "supported", "sicher, 当然"), Decision("e", "bob", "cannot_say", "", "2026-11-22")]
 REVIEW = Review([SAMPLE, ANSWERS], DECISIONS)
 

@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Confusion
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Sample, Stratum
+from steelyard.judges.people.samples import StratifiedSample, Stratum
 from steelyard.judges.tables.items import items
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Verdict
@@ -140,7 +140,7 @@ def test_items_speak_for_those_of_their_stratum():
     ids = item_ids(verdicts)
     # Of the lower half two of six were drawn, of the upper half all: one item of the lower half is wrong.
     strata = (Stratum("low", tuple(ids[:6]), (ids[3], ids[4])), Stratum("high", tuple(ids[6:]), tuple(ids[6:])))
-    review = Review([Sample("grounded", "s", "0", 1, strata)], labelled(verdicts, PEOPLE))
+    review = Review([StratifiedSample("grounded", "s", "0", 1, strata)], labelled(verdicts, PEOPLE))
     calibration = calibrate(verdicts, review, rule="precision", target=0.99)
     assert calibration.left_out == {"not_drawn": 4}
     assert calibration.n == 8
@@ -153,7 +153,7 @@ def test_items_speak_for_those_of_their_stratum():
 def test_whole_answers_speak_for_those_of_their_stratum():
     verdicts = scored(SCORES, per_question=2)
     strata = (Stratum("low", ("q0", "q1", "q2"), ("q2",)), Stratum("high", ("q3", "q4", "q5"), ("q3", "q4", "q5")))
-    review = Review([Sample("grounded", "s", "0", 1, strata, unit="answer")], labelled(verdicts, PEOPLE))
+    review = Review([StratifiedSample("grounded", "s", "0", 1, strata, unit="answer")], labelled(verdicts, PEOPLE))
     own = [Verdict("supported" if n > 5 else "not_found") for n in range(12)]
     records = [
         replace(record, support=tuple((own[2 * place + n],) for n in range(2)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.judges.people.samples import Sample, Stratum
+from steelyard.judges.people.samples import StratifiedSample, Stratum
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, Unit, Verdict
 from steelyard.review.sampling import (
@@ -196,7 +196,7 @@ def test_variance_is_that_of_labels() -> None:
         Stratum("low", tuple("abcdefghij"), tuple("abcdefgh")),
         Stratum("high", tuple("klmnopqrst"), tuple("klmn")),
     )
-    sample = Sample("grounded", "s", "", 0, strata)
+    sample = StratifiedSample("grounded", "s", "", 0, strata)
     judge = {item: item > "j" for item in "abcdefghijklmnopqrst"}
     people = {item: judge[item] for item in sample.drawn}
     # One more of ten, and one more of six, is wrong.

@@ -13,16 +13,16 @@ from steelyard.experiment.judging import JudgedRun, JudgeOptions, JudgingPlan, j
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.answers.cases import TABLES
-from steelyard.judges.verdict import Table
+from steelyard.judges.verdict import VerdictTable
 from steelyard.report.words import read_words
 from steelyard.report.writing import chosen_format
 
 
 def run(
-    questions: str, outputs: str, *, judge: str, tables: list[Table] | None, units: AnswerUnits, verdicts: Path | None,
-    new_nuggets: bool, calibration: Path | None, panel: list[str] | None, weights: list[Path], cache: bool,
-    dry_run: bool, format: str | None, output: Path | None,
-    lang: str | None, **settings: Any,
+    questions: str, outputs: str, *, judge: str, tables: list[VerdictTable] | None, units: AnswerUnits,
+    verdicts: Path | None, new_nuggets: bool, calibration: Path | None, panel: list[str] | None,
+    weights: list[Path], cache: bool, dry_run: bool, format: str | None, output: Path | None, lang: str | None,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     words, format = read_words(lang), chosen_format(JudgedRun, output, format)

@@ -31,7 +31,7 @@ from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.registry import file_name, judging_command, last_name, make_judge
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
-from steelyard.judges.verdict import Table
+from steelyard.judges.verdict import VerdictTable
 from steelyard.services.cache import CACHE_NAME
 
 
@@ -43,7 +43,7 @@ class JudgeOptions:
     Raises      InputError for a table or units that there are not, without a table, and for no place to save
     """
 
-    tables: Collection[Table] = TABLES
+    tables: Collection[VerdictTable] = TABLES
     units: AnswerUnits = defaults.UNITS
     new_nuggets: bool = False
     calibration: Calibration | str | Path | None = None
@@ -53,7 +53,7 @@ class JudgeOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        tables, names = self.tables, get_args(Table)
+        tables, names = self.tables, get_args(VerdictTable)
         if not isinstance(self.save, bool | str | os.PathLike):
             raise InputError(f"save is {quoted(self.save)}; give True, False, or the path of a file")
         if isinstance(tables, str) or not isinstance(tables, Collection):
@@ -75,7 +75,7 @@ def judge(
     outputs: object,
     judge: object = defaults.JUDGE,
     *,
-    tables: Collection[Table] = TABLES,
+    tables: Collection[VerdictTable] = TABLES,
     units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
     calibration: Calibration | str | Path | None = None,

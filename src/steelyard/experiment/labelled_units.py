@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.people.labels import Labels
-from steelyard.judges.people.samples import Drawn, Sample
+from steelyard.judges.people.samples import Drawn, StratifiedSample
 from steelyard.judges.tables.arrays import verdict_codes
 from steelyard.judges.tables.items import ItemTable, items
 from steelyard.judges.verdict import JudgedAnswer, Label
@@ -71,7 +71,7 @@ class SystemLabels:
 
     records: Sequence[JudgedAnswer]
     arrays: JudgedAnswers
-    samples: Sequence[Sample]
+    samples: Sequence[StratifiedSample]
     labels: Labels
 
     def units(self, spec: Measure) -> LabelledUnits | None:
@@ -83,10 +83,10 @@ class SystemLabels:
             return self._units_of(spec, sample)
         return self._answers_of(spec)
 
-    def _sample(self, table: ItemTable, unit: Drawn) -> Sample | None:
+    def _sample(self, table: ItemTable, unit: Drawn) -> StratifiedSample | None:
         return next((own for own in self.samples if own.table == table and own.unit == unit), None)
 
-    def _units_of(self, spec: Measure, sample: Sample) -> LabelledUnits | None:
+    def _units_of(self, spec: Measure, sample: StratifiedSample) -> LabelledUnits | None:
         if sample.table == "said" and _has_alternatives(self.arrays):
             return None
         items, judge = self._items[sample.table], self._single[sample.table]

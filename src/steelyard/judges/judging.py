@@ -17,7 +17,7 @@ from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.judges.answers.cases import TABLES, Draft, filled, requests
+from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, filled
 from steelyard.judges.answers.drafting import drafts
 from steelyard.judges.answers.refining import (
     GoldAnswer,
@@ -33,7 +33,7 @@ from steelyard.judges.asking import Asking
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.verdicts import Verdicts
-from steelyard.judges.verdict import Case, Judge, JudgedAnswer, Table
+from steelyard.judges.verdict import Case, Judge, JudgedAnswer, VerdictTable
 from steelyard.services.secrecy import without_secrets
 
 _BLOCK = 64
@@ -45,7 +45,7 @@ def judge_answers(
     outputs: Outputs,
     judge: Judge | None,
     *,
-    tables: Collection[Table] = TABLES,
+    tables: Collection[VerdictTable] = TABLES,
     units: AnswerUnits = "sentences",
     new_nuggets: bool = False,
     calibration: Calibration | None = None,
@@ -96,11 +96,11 @@ def judge_answers(
 
 
 def cases_of(
-    questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[Table] = TABLES
+    questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[VerdictTable] = TABLES
 ) -> list[Case]:  # fmt: skip
     """All that `judge_answers` would ask a judge, each case once."""
     asked = _asked_tables(judge, tables)
-    cases = (request.case for draft in drafts(questions, outputs) for request in requests(draft, asked))
+    cases = (request.case for draft in drafts(questions, outputs) for request in asked_cases(draft, asked))
     return list(dict.fromkeys(cases))
 
 
@@ -122,7 +122,7 @@ def golds_to_draw_from(questions: Questions, outputs: Outputs, judge: Judge | No
     return gold_answers_of(list(drafts(questions, outputs)))
 
 
-def _asked_tables(judge: Judge | None, tables: Collection[Table]) -> list[Table]:
+def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list[VerdictTable]:
     """What a judge is asked of some tables."""
     asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
     return [table for table in asked if table != "relevance" or _grades(judge)]
@@ -132,9 +132,9 @@ def _grades(judge: Judge | None) -> bool:
     return bool(getattr(judge, "grades", False))
 
 
-def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[Table]) -> Iterator[JudgedAnswer]:
+def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[VerdictTable]) -> Iterator[JudgedAnswer]:
     """The records of some drafts, with the verdicts on them."""
-    asked = [list(requests(draft, tables)) for draft in block]
+    asked = [list(asked_cases(draft, tables)) for draft in block]
     verdicts = asking.verdicts([request.case for listed in asked for request in listed])
     for draft, listed in zip(block, asked, strict=True):
         by_key = {r.key: dict(zip(r.units, verdicts[r.case], strict=True)) for r in listed}

@@ -14,7 +14,7 @@ from steelyard.base.errors import StageError
 from steelyard.base.limits import Words, at_least, between
 from steelyard.base.settings import check_fields
 from steelyard.judges.batches import Batches, case_blocks, empty_verdict, quotation, whole_characters
-from steelyard.judges.registry import judge_named
+from steelyard.judges.registry import TextPair, judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.models.entailment import EntailmentModel
 from steelyard.services.models.local import ModelName, check_model, identity_of, library_versions, name_of
@@ -112,8 +112,6 @@ def _halves(text: str, span: Span) -> tuple[Span, Span]:
 
 
 _VERSION = 1
-Pair = tuple[str, str]
-"""A window of the premise, and the unit."""
 
 
 @judge_named("nli")
@@ -148,7 +146,7 @@ class NLIJudge:
     entailment: str | None = None
     contradiction: str | None = None
     _network: EntailmentModel = field(init=False, repr=False)
-    _batches: Batches[Pair, Floats] = field(init=False, repr=False)
+    _batches: Batches[TextPair, Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -191,7 +189,7 @@ class NLIJudge:
         for plan in plans:
             yield [pairs if isinstance(pairs, Verdict) else self._verdict(pairs, answers) for pairs in plan]
 
-    def _plans(self, cases: Sequence[Case]) -> list[list[Verdict | list[Pair]]]:
+    def _plans(self, cases: Sequence[Case]) -> list[list[Verdict | list[TextPair]]]:
         """For each unit the pairs to ask, or the verdict where there is nothing to ask."""
         texts = [(whole_characters(case.premise), list(map(whole_characters, case.hypotheses))) for case in cases]
         n_tokens, room = self._network.n_tokens, self._network.room()
@@ -199,7 +197,7 @@ class NLIJudge:
         lengths = dict(zip(units, n_tokens(units), strict=True))
         premises = cut_texts((premise for premise, _ in texts), longest=room // 2, n_tokens=n_tokens)
 
-        def plan(premise: str, unit: str) -> Verdict | list[Pair]:
+        def plan(premise: str, unit: str) -> Verdict | list[TextPair]:
             if nothing := empty_verdict(premise, unit):
                 return nothing
             if lengths[unit] > room // 2:
@@ -209,16 +207,16 @@ class NLIJudge:
 
         return [[plan(premise, unit) for unit in units] for premise, units in texts]
 
-    def _answers(self, pairs: Iterable[Pair]) -> Mapping[Pair, Floats | StageError]:
+    def _answers(self, pairs: Iterable[TextPair]) -> Mapping[TextPair, Floats | StageError]:
         """The three probabilities of each pair, asked once, or why there are none."""
         distinct = list(dict.fromkeys(pairs))
         answers = self._batches.results(distinct, length=lambda pair: len(pair[0]) + len(pair[1]))
         return dict(zip(distinct, answers, strict=True))
 
-    def _rows(self, pairs: list[Pair]) -> list[Floats]:
+    def _rows(self, pairs: list[TextPair]) -> list[Floats]:
         return list(self._network.probabilities(pairs))
 
-    def _verdict(self, pairs: Sequence[Pair], answers: Mapping[Pair, Floats | StageError]) -> Verdict:
+    def _verdict(self, pairs: Sequence[TextPair], answers: Mapping[TextPair, Floats | StageError]) -> Verdict:
         return nli_verdict([answers[pair] for pair in pairs], [window for window, _ in pairs], self.threshold)
 
 

@@ -20,7 +20,7 @@ from steelyard.base.settings import SettingError, check_arguments, make_with, ne
 from steelyard.judges.asking import listable
 from steelyard.judges.verdict import Case, Judge, Label, Verdict
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 """A premise and a hypothesis."""
 
 _DIGITS = 16
@@ -46,7 +46,7 @@ class PairJudge:
 
     def __init__(
         self,
-        judge_pairs: Callable[[Sequence[Pair]], Iterable[Any]],
+        judge_pairs: Callable[[Sequence[TextPair]], Iterable[Any]],
         name: str,
         *,
         threshold: Annotated[float, between(0, 1)] = 0.5,

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 Label = Literal["supported", "contradicted", "not_found", "not_judged"]
 
-Table = Literal["support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance"]
+VerdictTable = Literal["support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance"]
 """What a case asks: unit × chunk, unit × whole context, unit × cited chunks together, unit × gold answer,
 gold unit × answer, gold unit × chunk, nugget × answer, and whether the answer addresses the query."""
 
@@ -41,7 +41,7 @@ class Case:
     premise: str
     hypotheses: tuple[str, ...]
     query: str = ""
-    table: Table = "support"
+    table: VerdictTable = "support"
 
 
 class Judge(Protocol):

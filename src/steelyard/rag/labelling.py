@@ -27,7 +27,7 @@ from steelyard.experiment.door.opening import open_corpus, open_pool
 from steelyard.experiment.graded_before import graded_before, with_new
 from steelyard.experiment.lending import lent_by, model_files
 from steelyard.experiment.pools import Pool, merged, run_pool
-from steelyard.judges.grading.graders import Grader, Grading, Pair, grader_class, make_grader
+from steelyard.judges.grading.graders import Grader, Grading, QueryDocument, grader_class, make_grader
 from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradeAgreement, GradedPair, Grades, Key, agreement
 from steelyard.judges.grading.scale import Scale, scale_of
 from steelyard.rag.stages.searching import BM25
@@ -162,7 +162,7 @@ class _Work:
     questions: Questions
     scale: Scale
     pool: Pool
-    pairs: Mapping[Key, Pair]
+    pairs: Mapping[Key, QueryDocument]
     existing: Mapping[Key, GradedPair]
     sources: Mapping[str, Any]
 
@@ -182,7 +182,7 @@ def _prepared(
     asked, pool, pooled = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     queries = _queries(asked)
     keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
-    pairs = {(query_id, doc_id): Pair(queries[query_id], pool.texts[doc_id])
+    pairs = {(query_id, doc_id): QueryDocument(queries[query_id], pool.texts[doc_id])
              for query_id, doc_id in keys if doc_id in pool.texts}  # fmt: skip
     if not pairs:
         raise InputError(

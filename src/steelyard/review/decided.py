@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Sample
+from steelyard.judges.people.samples import StratifiedSample
 from steelyard.judges.registry import judge_class, judge_names
 from steelyard.judges.tables.items import ItemTable, items, verdicts_on
 from steelyard.judges.tables.verdicts import Verdicts
@@ -119,7 +119,7 @@ def decided_items(
     return list(decided.values()), dict(sorted(Counter(filter(None, causes.values())).items()))
 
 
-def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[Sample]) -> dict[str, DecidedItem]:
+def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[StratifiedSample]) -> dict[str, DecidedItem]:
     """The items that were drawn, with how many each speaks for."""
     weighted: dict[str, DecidedItem] = {}
     for sample in samples:

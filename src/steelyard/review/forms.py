@@ -260,7 +260,7 @@ class Conflict:
     opinions: Sequence[tuple[str, str]]
 
 
-Places = Mapping[tuple[str, str], Path]
+DecisionFiles = Mapping[tuple[str, str], Path]
 """Where decisions go, by the id of a form and a name of its `files`."""
 
 

@@ -22,9 +22,9 @@ from steelyard.review.forms import (
     ITEMS,
     NAME,
     Conflict,
+    DecisionFiles,
     ImportedLabels,
     ItemsFile,
-    Places,
     RaterCount,
     SavedForm,
     into_options,
@@ -56,7 +56,7 @@ def import_review(paths: object, *, into: object = None) -> ImportedLabels:
     return importer(answered, saved, places)
 
 
-def _places(forms: Mapping[str, ItemsFile], into: object, paths: Sequence[Path]) -> Places:
+def _places(forms: Mapping[str, ItemsFile], into: object, paths: Sequence[Path]) -> DecisionFiles:
     """Where decisions go: what the caller names, else the files that are in the folders of the forms.
 
     paths    that were imported, for messages
@@ -112,7 +112,7 @@ def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
     return forms, saved
 
 
-def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: Places) -> ImportedLabels:
+def import_labels(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: DecisionFiles) -> ImportedLabels:
     """Take decisions about verdicts in, all or none.
 
     places   (review id, system) -> the file of its review
@@ -196,7 +196,7 @@ def _belonging(
     file: Path,
     decisions: Sequence[tuple[SavedForm, Decision]],
     forms: Mapping[str, ItemsFile],
-    places: Places,
+    places: DecisionFiles,
 ) -> list[Decision]:  # fmt: skip
     """The decisions about items of systems whose review is kept in a file."""
     ids = {

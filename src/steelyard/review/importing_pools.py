@@ -17,7 +17,16 @@ from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
 from steelyard.judges.people.labels import ADJUDICATION
 from steelyard.judges.people.review import locked
-from steelyard.review.forms import INTO, Conflict, ImportedLabels, ItemsFile, ListedItem, Places, RaterCount, SavedForm
+from steelyard.review.forms import (
+    INTO,
+    Conflict,
+    DecisionFiles,
+    ImportedLabels,
+    ItemsFile,
+    ListedItem,
+    RaterCount,
+    SavedForm,
+)
 from steelyard.review.pools import RATERS, raters_of
 
 
@@ -35,7 +44,7 @@ class _Decided:
         return self.values.get("label") == "cannot_say"
 
 
-def import_pool(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: Places) -> ImportedLabels:
+def import_pool(forms: Mapping[str, ItemsFile], saved: Sequence[SavedForm], places: DecisionFiles) -> ImportedLabels:
     """Take grades into the truth of their forms, or quotes into the questions.
 
     places   (review id, INTO) -> that file

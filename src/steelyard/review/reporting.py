@@ -14,7 +14,7 @@ from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Sample
+from steelyard.judges.people.samples import StratifiedSample
 from steelyard.judges.tables.items import ItemTable, judged
 from steelyard.measures import Measure
 from steelyard.review.agreement import JudgeAgreement, RaterAgreement, corrected_share, judge_agreement, rater_agreement
@@ -141,7 +141,7 @@ def report_review(
     return ReviewReport([own.name for own in systems], reviews, scores)
 
 
-def _samples(own: ReviewedSystem) -> Sequence[Sample]:
+def _samples(own: ReviewedSystem) -> Sequence[StratifiedSample]:
     return [sample for sample in own.review.samples if sample.system == own.name]
 
 

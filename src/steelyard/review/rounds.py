@@ -14,7 +14,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result, one_line
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Drawn, Sample
+from steelyard.judges.people.samples import Drawn, StratifiedSample
 from steelyard.judges.tables.items import ItemTable, items, judged
 from steelyard.measures import parse
 from steelyard.review.asked import AskedItem, asked_items
@@ -152,13 +152,13 @@ def drawn_items(own: ReviewedSystem, table: ItemTable) -> set[str]:
     return drawn
 
 
-def _sample(own: ReviewedSystem, table: ItemTable) -> Sample:
+def _sample(own: ReviewedSystem, table: ItemTable) -> StratifiedSample:
     sample = own.review.sample(table, own.name)
     assert sample is not None
     return sample
 
 
-def _earlier(own: ReviewedSystem, table: ItemTable, unit: Drawn) -> Sample | None:
+def _earlier(own: ReviewedSystem, table: ItemTable, unit: Drawn) -> StratifiedSample | None:
     """The sample that is there, to go on with.
 
     Raises   InputError where it is one of other verdicts, or of other units.

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.judges.panel import disagreements
-from steelyard.judges.people.samples import Drawn, Sample, Stratum
+from steelyard.judges.people.samples import Drawn, StratifiedSample, Stratum
 from steelyard.judges.tables.items import ItemTable, items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, text_digest
@@ -96,8 +96,8 @@ def draw(
     system: str,
     unit: Drawn = "item",
     others: Sequence[Verdicts] = (),
-    earlier: Sample | None = None,
-) -> Sample:
+    earlier: StratifiedSample | None = None,
+) -> StratifiedSample:
     """A random sample of n items, or answers, within strata of the judge's score; or n more than were drawn earlier.
 
     Members of a stratum are drawn in an order that depends on seed and id alone, so an item, or a question, that two
@@ -109,7 +109,7 @@ def draw(
     if earlier is None:
         population = members(verdicts, table, unit, others)
         strata = strata_of(population, n, unit)
-        earlier = Sample(table, system, items_digest(verdicts, table), seed, strata, verdicts.judge, unit)
+        earlier = StratifiedSample(table, system, items_digest(verdicts, table), seed, strata, verdicts.judge, unit)
     drawn = [len(stratum.drawn) for stratum in earlier.strata]
     n = min(sum(drawn) + n, earlier.n_members)
     if not earlier.n_members:
@@ -238,7 +238,7 @@ def size_for_width(
     return min(n_items, max(_LEAST, math.ceil(1 / (room / (design * variance) + 1 / n_items))))
 
 
-def residual_variance(sample: Sample, judge: Mapping[str, bool], people: Mapping[str, bool]) -> float | None:
+def residual_variance(sample: StratifiedSample, judge: Mapping[str, bool], people: Mapping[str, bool]) -> float | None:
     """The variance of people's verdicts about the judge's, by the labels of a sample; None with fewer than 10.
 
     judge, people   item -> whether it is supported

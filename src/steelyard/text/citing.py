@@ -62,7 +62,7 @@ _TORN = re.compile(rf"{_NUMBER}(?:{_DASH}|\s*[,;]\s*[,;].*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CitedTarget:
     """An item of a mark: the id `text`; or the numbers from `first` to `last`; or what cannot be read."""
 
     text: str
@@ -118,7 +118,7 @@ def _shape(text: str) -> str:
     return re.sub(r"\d+", "0", text)
 
 
-def read_items(inside: str, names: Names) -> tuple[Target, ...]:
+def read_items(inside: str, names: Names) -> tuple[CitedTarget, ...]:
     """Items named between the brackets of a mark; nothing where it is no mark but text.
 
     >>> [item.text for item in read_items("1, 3-5", Names(()))], read_items("sic", Names(()))
@@ -129,26 +129,26 @@ def read_items(inside: str, names: Names) -> tuple[Target, ...]:
         stripped = stripped[1:-1].strip(_BLANKS)
     bare = stripped.strip("^")
     if stripped in names.place:
-        return (Target(stripped),)
+        return (CitedTarget(stripped),)
     if bare in names.place or (stripped != bare and bare in names.labels):
-        return (Target(bare),)
+        return (CitedTarget(bare),)
     return _ids(stripped, names) or _numbers(bare, names) or _unclear(stripped, names)
 
 
-def _ids(inside: str, names: Names) -> tuple[Target, ...]:
+def _ids(inside: str, names: Names) -> tuple[CitedTarget, ...]:
     """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
-    targets: list[Target] = []
+    targets: list[CitedTarget] = []
     for part in re.split("[;；]", inside):
         held = ""
         for piece in re.split("([,，、])", part):
             held += piece
             id = _id(held.strip(_AROUND), names) or (held.strip(_AROUND) if _has_both_parts(piece) else "")
             if id:
-                targets.append(Target(id))
+                targets.append(CitedTarget(id))
                 held = ""
         rest = held.strip(_AROUND)
         if targets and re.fullmatch(r"#?\d+|#", rest):
-            targets.append(Target(rest, malformed=True))
+            targets.append(CitedTarget(rest, malformed=True))
     return tuple(targets)
 
 
@@ -158,7 +158,7 @@ def _id(text: str, names: Names) -> str:
     return next((form for form in forms if not form.isdecimal() and (form in names.place or names.resembles(form))), "")
 
 
-def _numbers(listed: str, names: Names) -> tuple[Target, ...]:
+def _numbers(listed: str, names: Names) -> tuple[CitedTarget, ...]:
     """The numbers and ranges of a list, unless they are years, intervals or the like."""
     plain = _LABEL.sub("", unicodedata.normalize("NFKC", listed).partition("†")[0]).strip()
     if not _LIST.fullmatch(plain):
@@ -171,18 +171,19 @@ def _numbers(listed: str, names: Names) -> tuple[Target, ...]:
     if not are_ids and (max(numbers) > largest or (0 in numbers and not alone)):
         return ()
     return tuple(
-        Target(text, malformed=True) if last < first else Target(text, first, last) for text, first, last in items
+        CitedTarget(text, malformed=True) if last < first else CitedTarget(text, first, last)
+        for text, first, last in items
     )
 
 
-def _unclear(text: str, names: Names) -> tuple[Target, ...]:
+def _unclear(text: str, names: Names) -> tuple[CitedTarget, ...]:
     """Items that name a document, or a part of a mark; nothing where it is text."""
     place = names.of_document.get(text, -1)
     if place != -1:
-        return (Target(text, malformed=place is None),)
+        return (CitedTarget(text, malformed=place is None),)
     plain = unicodedata.normalize("NFKC", text)
     is_torn = re.match(r"\d[^†]*†", plain) or _TORN.fullmatch(plain) or _lacks_a_part(text, names)
-    return (Target(text, malformed=True),) if is_torn else ()
+    return (CitedTarget(text, malformed=True),) if is_torn else ()
 
 
 def _has_both_parts(piece: str) -> bool:
@@ -258,7 +259,7 @@ class Mark:
     start: int
     end: int
     text: str
-    targets: tuple[Target, ...]
+    targets: tuple[CitedTarget, ...]
 
 
 def citations(answer: str) -> list[str]:
@@ -303,14 +304,14 @@ def _marks(answer: str, start: int, end: int, names: Names) -> Iterator[Mark]:
             if targets := _raised_items(answer, match, names):
                 yield _mark(match, targets)
         elif match["torn"] is not None and match.end() == len(answer) and is_beginning(match["torn"], names):
-            yield _mark(match, (Target(match["torn"], malformed=True),))
+            yield _mark(match, (CitedTarget(match["torn"], malformed=True),))
 
 
-def _mark(match: re.Match[str], targets: tuple[Target, ...]) -> Mark:
+def _mark(match: re.Match[str], targets: tuple[CitedTarget, ...]) -> Mark:
     return Mark(match.start(), match.end(), match[0], targets)
 
 
-def _is_text(answer: str, match: re.Match[str], targets: Sequence[Target]) -> bool:
+def _is_text(answer: str, match: re.Match[str], targets: Sequence[CitedTarget]) -> bool:
     """True if numbers in brackets are an index or an interval."""
     numbers = [number for target in targets if target.first is not None for number in (target.first, target.last)]
     if not numbers:
@@ -322,7 +323,7 @@ def _is_text(answer: str, match: re.Match[str], targets: Sequence[Target]) -> bo
     return (len(set(numbers)) > 1 or before.rstrip()[-1:] == "=") and _MATHEMATICS.search(before) is not None
 
 
-def _raised_items(answer: str, match: re.Match[str], names: Names) -> tuple[Target, ...]:
+def _raised_items(answer: str, match: re.Match[str], names: Names) -> tuple[CitedTarget, ...]:
     """The items of a superscript; none where it is an exponent, or none of a citation."""
     raised = match["raised"]
     inside = (match["inside_sup"] if raised is None else raised.translate(_RAISED)).strip()
@@ -331,7 +332,7 @@ def _raised_items(answer: str, match: re.Match[str], names: Names) -> tuple[Targ
         return ()
     if inside.isdecimal() and names.ids and int(inside) > len(names.ids) and "0" not in inside:
         # ¹² of five chunks: two citations without a blank.
-        return tuple(Target(digit, int(digit), int(digit)) for digit in inside)
+        return tuple(CitedTarget(digit, int(digit), int(digit)) for digit in inside)
     return read_items(inside.strip("[]【】［］〔〕"), names)
 
 
@@ -340,12 +341,12 @@ def _cite_marks(match: re.Match[str], names: Names) -> Iterator[Mark]:
     inside = (match["cited"] or "").strip()
     attribute = _ATTRIBUTE.search(match["attributes"])
     if attribute is None:
-        targets = read_items(inside.strip("[]【】［］〔〕"), names) if inside else (Target("", malformed=True),)
+        targets = read_items(inside.strip("[]【】［］〔〕"), names) if inside else (CitedTarget("", malformed=True),)
         if targets:
             yield _mark(match, targets)
         return
     value = next(group for group in attribute.groups() if group is not None)
-    targets = read_items(value, names) or (Target(value),)
+    targets = read_items(value, names) or (CitedTarget(value),)
     if match["cited"] is None or not inside:
         yield _mark(match, targets)
         return

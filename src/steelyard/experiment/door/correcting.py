@@ -15,7 +15,7 @@ from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.experiment.labelled_units import LabelledUnits, SystemLabels
 from steelyard.judges.people.calibration import labels_digest
 from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Sample
+from steelyard.judges.people.samples import StratifiedSample
 from steelyard.measures import Measure
 from steelyard.stats.labels.prediction_powered import FEWEST_FOR_TUNING, CorrectedMean, Ends, corrected_mean
 
@@ -68,7 +68,7 @@ def correct(
     return SystemCorrections(corrections, notes)
 
 
-def _samples(review: Review, system: str) -> Sequence[Sample]:
+def _samples(review: Review, system: str) -> Sequence[StratifiedSample]:
     """Samples of a system by its name, or of the only one that there is."""
     own = [sample for sample in review.samples if sample.system == system]
     alone = len({sample.system for sample in review.samples}) == 1

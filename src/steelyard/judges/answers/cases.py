@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.judges.verdict import Case, JudgedAnswer, Nugget, Table, Unit, Verdict
+from steelyard.judges.verdict import Case, JudgedAnswer, Nugget, Unit, Verdict, VerdictTable
 
-TABLES: tuple[Table, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
+TABLES: tuple[VerdictTable, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
 """Those of a judge that reads one premise at a time; only one that grades is asked for relevance."""
 NOT_ASKED = Verdict("not_judged", None, "not asked")
 
-Key = tuple[Table, tuple[int, ...]]
+PremiseKey = tuple[VerdictTable, tuple[int, ...]]
 """A premise of an answer: its table, and the places of the chunks, or of the gold answer, that it is made of."""
 
 
@@ -32,15 +32,15 @@ class Draft:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class AskedCase:
     """A case of a draft;   units   the places of the units, or gold units, that are its hypotheses"""
 
-    key: Key
+    key: PremiseKey
     units: Sequence[int]
     case: Case
 
 
-def requests(draft: Draft, tables: Collection[Table] = TABLES) -> Iterator[Request]:
+def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iterator[AskedCase]:
     """All that is asked about an answer, a premise at a time.
 
     Units that cite one chunk are judged by its support, so that no question is asked twice.
@@ -48,7 +48,7 @@ def requests(draft: Draft, tables: Collection[Table] = TABLES) -> Iterator[Reque
     record = draft.record
     units, golds = _checkable(record.units), _checkable(record.gold_units)
     whole = tuple(range(len(draft.texts)))
-    asked: dict[Key, Sequence[int]] = {}
+    asked: dict[PremiseKey, Sequence[int]] = {}
     if "support" in tables:
         asked |= {("support", (chunk,)): units for chunk in whole}
     if "grounded" in tables and whole:
@@ -69,10 +69,10 @@ def requests(draft: Draft, tables: Collection[Table] = TABLES) -> Iterator[Reque
         if places:
             texts = _hypotheses(draft, key[0])
             hypotheses = tuple(texts[place] for place in places)
-            yield Request(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0]))
+            yield AskedCase(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0]))
 
 
-def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
+def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
     """The record with its tables.
 
     verdicts   of each request, by the place of the unit; what is not there was not asked
@@ -80,7 +80,7 @@ def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grade
     """
     record = draft.record
     chunks = range(len(record.context or ()))
-    whole: Key = ("grounded", tuple(chunks))
+    whole: PremiseKey = ("grounded", tuple(chunks))
     cited = _cited_chunks(record)
     others = [tuple(chunk for chunk in cited[c.unit] if chunk != c.chunk) for c in record.citations]
     return replace(
@@ -104,7 +104,7 @@ def filled(draft: Draft, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grade
     )  # fmt: skip
 
 
-def _premise(draft: Draft, key: Key) -> str:
+def _premise(draft: Draft, key: PremiseKey) -> str:
     table, places = key
     if table == "correctness":
         return draft.record.gold_answers[places[0]]
@@ -112,7 +112,7 @@ def _premise(draft: Draft, key: Key) -> str:
     return draft.spoken if of_answer else "\n\n".join(draft.texts[chunk] for chunk in places)
 
 
-def _hypotheses(draft: Draft, table: Table) -> list[str]:
+def _hypotheses(draft: Draft, table: VerdictTable) -> list[str]:
     """All that may be asked of a premise, by place."""
     record = draft.record
     if table == "nuggets":
@@ -122,12 +122,12 @@ def _hypotheses(draft: Draft, table: Table) -> list[str]:
     return [unit.text for unit in (record.gold_units if table in ("said", "reach") else record.units)]
 
 
-def _joint_units(record: JudgedAnswer, by_chunk: bool) -> dict[Key, list[int]]:
+def _joint_units(record: JudgedAnswer, by_chunk: bool) -> dict[PremiseKey, list[int]]:
     """Sets of chunks that units cite together, or without one of them, and the units that do.
 
     by_chunk   whether what one chunk alone supports is asked elsewhere
     """
-    units: dict[Key, list[int]] = {}
+    units: dict[PremiseKey, list[int]] = {}
     for unit, chunks in enumerate(_cited_chunks(record)):
         if record.units[unit].checkable:
             sets = [chunks, *(tuple(other for other in chunks if other != chunk) for chunk in chunks)]
@@ -147,7 +147,7 @@ def _cited_chunks(record: JudgedAnswer) -> list[tuple[int, ...]]:
 
 
 def _jointly(
-    record: JudgedAnswer, unit: int, chunks: tuple[int, ...], verdicts: Mapping[Key, Mapping[int, Verdict]]
+    record: JudgedAnswer, unit: int, chunks: tuple[int, ...], verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]
 ) -> Verdict | None:  # fmt: skip
     """The verdict on a unit by chunks together; what one chunk alone supports may have been asked as its support."""
     if not chunks or not record.units[unit].checkable:
@@ -158,7 +158,7 @@ def _jointly(
     return NOT_ASKED if verdict is None else verdict
 
 
-def _said(record: JudgedAnswer, gold_unit: int, verdicts: Mapping[Key, Mapping[int, Verdict]]) -> Verdict | None:
+def _said(record: JudgedAnswer, gold_unit: int, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]) -> Verdict | None:
     """An answer that is none says nothing of the gold answer, for which no judge is needed."""
     if not record.gold_units[gold_unit].checkable:
         return None
@@ -168,7 +168,7 @@ def _said(record: JudgedAnswer, gold_unit: int, verdicts: Mapping[Key, Mapping[i
 
 
 def _credited(
-    record: JudgedAnswer, n: int, verdicts: Mapping[Key, Mapping[int, Verdict]], *, grades: bool
+    record: JudgedAnswer, n: int, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool
 ) -> Nugget:  # fmt: skip
     """A nugget with its credit; an answer that is none holds none."""
     nugget = record.nuggets[n]
@@ -182,7 +182,7 @@ def _credited(
 
 
 def _rows(
-    units: Sequence[Unit], keys: Sequence[Key], verdicts: Mapping[Key, Mapping[int, Verdict]]
+    units: Sequence[Unit], keys: Sequence[PremiseKey], verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]
 ) -> tuple[tuple[Verdict, ...], ...]:  # fmt: skip
     """A table of units × premises; rows of units that assert nothing are empty."""
     columns = [verdicts.get(key, {}) for key in keys]

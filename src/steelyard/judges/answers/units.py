@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from steelyard.judges.answers.assertions import no_claim
 from steelyard.judges.verdict import CitedChunk, Problem, Unit
-from steelyard.text.citing import Mark, Names, Target, citation_marks, fenced_blocks, inline_code
+from steelyard.text.citing import CitedTarget, Mark, Names, citation_marks, fenced_blocks, inline_code
 from steelyard.text.footnotes import Footnote, footnotes
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
@@ -104,7 +104,7 @@ class _Places:
         numbers = [t for mark in _outside(marks, notes) for t in mark.targets if t.first is not None]
         self._by_id = bool(numbers) and all(str(t.first) in names.place and str(t.last) in names.place for t in numbers)
 
-    def target(self, target: Target) -> Iterator[tuple[int | None, Problem | None]]:
+    def target(self, target: CitedTarget) -> Iterator[tuple[int | None, Problem | None]]:
         """The place of each chunk that a target names, and what is wrong where there is none."""
         if target.malformed:
             yield None, "malformed"

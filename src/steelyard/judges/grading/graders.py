@@ -15,7 +15,7 @@ from steelyard.judges.asking import listable
 from steelyard.judges.grading.scale import Scale
 
 
-class Pair(NamedTuple):
+class QueryDocument(NamedTuple):
     """A question, and the text of a document."""
 
     query: str
@@ -46,7 +46,7 @@ class Grader(Protocol):
 
     name: str
 
-    def grade(self, pairs: Sequence[Pair], scale: Scale) -> Sequence[Grading]:
+    def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> Sequence[Grading]:
         """What it says of each pair, in their order."""
         ...
 
@@ -63,16 +63,17 @@ class OwnGrader:
 
     >>> from steelyard.judges.grading.scale import scale_of
     >>> grader = OwnGrader(lambda pairs: [3 if query in text else 7 for query, text in pairs], "within")
-    >>> for grading in grader.grade([Pair("bees", "bees dance"), Pair("bees", "whales")], scale_of("0-3")):
+    >>> pairs = [QueryDocument("bees", "bees dance"), QueryDocument("bees", "whales")]
+    >>> for grading in grader.grade(pairs, scale_of("0-3")):
     ...     print(grading.gain, grading.reason)
     3.0
     None off the scale: 7
     """
 
-    def __init__(self, grade_pairs: Callable[[Sequence[Pair]], Any], name: str) -> None:
+    def __init__(self, grade_pairs: Callable[[Sequence[QueryDocument]], Any], name: str) -> None:
         self.name, self._grade_pairs = name, grade_pairs
 
-    def grade(self, pairs: Sequence[Pair], scale: Scale) -> list[Grading]:
+    def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[Grading]:
         """The grade of each pair, by one call for all.
 
         Raises   InputError where the function raises, or does not give one grade a pair.

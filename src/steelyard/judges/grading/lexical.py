@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.judges.grading.graders import Grading, Pair, grader_named
+from steelyard.judges.grading.graders import Grading, QueryDocument, grader_named
 from steelyard.judges.grading.scale import Scale
 from steelyard.judges.lexical.readings import Reading, Readings
 
@@ -22,7 +22,7 @@ class LexicalGrader:
     words count.  It does not know what a question asks for: it is there for trying how grading goes.
 
     >>> from steelyard.judges.grading.scale import scale_of
-    >>> pair = Pair("When do the museums open on Monday?", "The museum opens at nine.")
+    >>> pair = QueryDocument("When do the museums open on Monday?", "The museum opens at nine.")
     >>> LexicalGrader().grade([pair], scale_of("0-10"))
     [Grading(gain=7.0, reason='missing: Monday', prompt='')]
     """
@@ -32,7 +32,7 @@ class LexicalGrader:
     def __init__(self) -> None:
         self._readings = Readings()
 
-    def grade(self, pairs: Sequence[Pair], scale: Scale) -> list[Grading]:
+    def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[Grading]:
         """The grade of each pair."""
         return [_graded(self._readings[query], self._readings[text], scale) for query, text in pairs]
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from steelyard.base.choices import Language
 from steelyard.base.errors import quoted
-from steelyard.judges.grading.graders import Grading, Pair, grader_named
+from steelyard.judges.grading.graders import Grading, QueryDocument, grader_named
 from steelyard.judges.grading.scale import Scale
-from steelyard.judges.llm.asking import Request
-from steelyard.judges.llm.model import JudgingModel, Plan
-from steelyard.judges.llm.replies import Reading, last_object, read_text
+from steelyard.judges.llm.asking import ModelRequest
+from steelyard.judges.llm.model import CallEstimate, JudgingModel
+from steelyard.judges.llm.replies import ReplyEntries, last_object, read_text
 from steelyard.judges.llm.tasks import GRADES, ONLY, Task, digest, template
 from steelyard.services.models.prompts import fill_template
 
@@ -37,7 +37,7 @@ class LLMGrader(JudgingModel):
     wants_all_at_once: ClassVar[bool] = True
     name: str = field(default="llm", init=False)
 
-    def grade(self, pairs: Sequence[Pair], scale: Scale) -> list[Grading]:
+    def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[Grading]:
         """The grade of each pair; pairs that are alike are asked for once.
 
         Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
@@ -49,7 +49,7 @@ class LLMGrader(JudgingModel):
             for request, result in zip(requests, results, strict=True)
         ]
 
-    def plan(self, pairs: Sequence[Pair], scale: Scale) -> Plan:
+    def plan(self, pairs: Sequence[QueryDocument], scale: Scale) -> CallEstimate:
         """What grading them would take; nothing is sent."""
         return self._plan(self._asker.estimate(self._requests(pairs, scale)))
 
@@ -61,13 +61,13 @@ class LLMGrader(JudgingModel):
             "prompts": {f"{_NAME}.{code}": digest(_NAME, code) for code in self._languages},
         }  # fmt: skip
 
-    def _requests(self, pairs: Sequence[Pair], scale: Scale) -> list[Request[Grading]]:
+    def _requests(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[ModelRequest[Grading]]:
         return [self._request(pair, scale) for pair in pairs]
 
-    def _request(self, pair: Pair, scale: Scale) -> Request[Grading]:
+    def _request(self, pair: QueryDocument, scale: Scale) -> ModelRequest[Grading]:
         language = self._language(pair.query)
         texts = {"question": pair.query, "source": pair.text}
-        return Request(_task(scale, language), language, texts, own_words=_own_words(scale, language))
+        return ModelRequest(_task(scale, language), language, texts, own_words=_own_words(scale, language))
 
 
 @cache
@@ -90,11 +90,11 @@ def _prompt(scale: Scale, language: Language) -> str:
 def _task(scale: Scale, language: Language) -> Task[Grading]:
     """The form of a reply, and how it is read, on a scale."""
 
-    def read(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Grading]:
+    def read(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Grading]:
         gain = scale.gain_of(reply[_KEY])
         if gain is None:
-            return Reading(causes={ONLY: f"off the scale: {quoted(reply[_KEY])}"})
-        return Reading({ONLY: Grading(gain, read_text(reply.get("reason")), _prompt(scale, language))})
+            return ReplyEntries(causes={ONLY: f"off the scale: {quoted(reply[_KEY])}"})
+        return ReplyEntries({ONLY: Grading(gain, read_text(reply.get("reason")), _prompt(scale, language))})
 
     def find(text: str, key: str) -> Mapping[str, Any] | None:
         reply = last_object(text, key)

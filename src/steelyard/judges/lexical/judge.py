@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
-from steelyard.judges.lexical.readings import Pair, Reading, Readings, shortened
+from steelyard.judges.lexical.readings import Reading, Readings, WordPair, shortened
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
 from steelyard.text.sentences import sentence_spans
@@ -31,8 +31,8 @@ class MissingNumbers:
     """
 
     numbers: Set[str] = frozenset()
-    units: Set[Pair] = frozenset()
-    dates: Set[Pair] = frozenset()
+    units: Set[WordPair] = frozenset()
+    dates: Set[WordPair] = frozenset()
 
     @property
     def all(self) -> Set[str]:
@@ -45,7 +45,7 @@ class MissingNumbers:
 NOTHING_MISSING = MissingNumbers()
 
 
-def beside_others(hypothesis: Set[Pair], premise: Set[Pair]) -> Set[Pair]:
+def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[WordPair]:
     """Pairs of a number and what is beside it, of which the premise has the number beside something else only.
 
     >>> beside_others({("9", "km"), ("5", "kg")}, {("9", "mile"), ("2", "kg")})

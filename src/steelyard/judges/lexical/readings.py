@@ -54,7 +54,7 @@ def negated(text: str) -> frozenset[str]:
     return frozenset(words | {form for match in _CHINESE.finditer(fixed) for form in forms(match["rest"])[:1]})
 
 
-Pair = tuple[str, str]
+WordPair = tuple[str, str]
 
 _UNITS = frozenset(UNITS.values())
 _CURRENCIES = frozenset(("dollar", "euro", "pound", "yuan"))
@@ -110,7 +110,7 @@ class Reading:
         return frozenset(filter(is_number, self.distinct))
 
     @cached_property
-    def quantities(self) -> frozenset[Pair]:
+    def quantities(self) -> frozenset[WordPair]:
         """Each number with the unit behind it, or the sign of a currency before it."""
         if not self.numbers:
             return frozenset()
@@ -119,7 +119,7 @@ class Reading:
         return frozenset((number, unit) for number, unit in pairs if is_number(number))
 
     @cached_property
-    def dates(self) -> frozenset[Pair]:
+    def dates(self) -> frozenset[WordPair]:
         """Each number of a day with the month beside it."""
         if _MONTHS.isdisjoint(self.distinct):
             return frozenset()
@@ -163,7 +163,7 @@ class Reading:
         return any(form >= _FIRST_CJK for form in self.distinct)
 
     @cached_property
-    def _spelling(self) -> list[Pair]:
+    def _spelling(self) -> list[WordPair]:
         return [(form, shortened(self.text[start:end])) for form, start, end in self.places]
 
     def spans(self, missing: Set[str]) -> list[Span]:

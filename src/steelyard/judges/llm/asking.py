@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from steelyard.base.choices import Language
 from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.judges.llm.replies import Reading, is_refusal, other_values, shape_of
+from steelyard.judges.llm.replies import ReplyEntries, is_refusal, other_values, shape_of
 from steelyard.judges.llm.tasks import ONLY, Task, digest, fenced_messages
 from steelyard.services.budget import SPENDING, Account, Spending, Usage, estimate_tokens
 from steelyard.services.cache import Store
@@ -59,7 +59,7 @@ def parts(items: Items) -> list[Items]:
 
 
 @dataclass(frozen=True)
-class Request(Generic[T]):
+class ModelRequest(Generic[T]):
     """Something to ask.
 
     texts       by placeholder of the prompt
@@ -82,7 +82,7 @@ class Request(Generic[T]):
         """What is asked about."""
         return tuple(item_id for item_id, _ in self.items)
 
-    def without(self, answered: Container[str]) -> Request[T]:
+    def without(self, answered: Container[str]) -> ModelRequest[T]:
         """The same for the other ids."""
         return replace(self, items=tuple(item for item in self.items if item[0] not in answered))
 
@@ -93,7 +93,7 @@ class Request(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Result(Generic[T]):
+class ModelResult(Generic[T]):
     """What was said, by id; of the other ids the cause."""
 
     values: Mapping[str, T]
@@ -119,7 +119,9 @@ class Asker:
         whole = {"base_url": model.base_url, "model": model.model, "temperature": model.temperature}
         self._identity = {**whole, "max_tokens": model.max_tokens, "seed": model.seed}
 
-    def run(self, requests: Sequence[Request[T]], stage: str, progress: Progress = no_progress) -> list[Result[T]]:
+    def run(
+        self, requests: Sequence[ModelRequest[T]], stage: str, progress: Progress = no_progress
+    ) -> list[ModelResult[T]]:
         """A result for each request, in their order; requests that are alike are asked once.
 
         Raises   StageError where no call can succeed (a wrong key, an unknown model, a server that is not there), and
@@ -150,7 +152,7 @@ class Asker:
         """Close the cache."""
         self._cache.close()
 
-    def estimate(self, requests: Sequence[Request[Any]]) -> tuple[int, int, Usage]:
+    def estimate(self, requests: Sequence[ModelRequest[Any]]) -> tuple[int, int, Usage]:
         """Calls that would be sent, those that the cache answers, and the tokens, without those of repetitions."""
         unique = {self._key(request): request for request in requests}
         cached = self._cache.get(KIND, list(unique), _decode)
@@ -159,11 +161,11 @@ class Asker:
         return len(due), len(cached), usage
 
     async def _run(
-        self, requests: Mapping[bytes, Request[T]], replies: Mapping[bytes, Reply], meter: _Meter
-    ) -> dict[bytes, Result[T]]:
+        self, requests: Mapping[bytes, ModelRequest[T]], replies: Mapping[bytes, Reply], meter: _Meter
+    ) -> dict[bytes, ModelResult[T]]:
         import asyncio  # Slow to import, and most judges need none.
 
-        results, remaining = dict[bytes, Result[T]](), iter(requests.items())
+        results, remaining = dict[bytes, ModelResult[T]](), iter(requests.items())
 
         async def work() -> None:
             for key, request in remaining:
@@ -180,11 +182,11 @@ class Asker:
             await asyncio.gather(*workers, return_exceptions=True)
         return results
 
-    async def _result(self, request: Request[T], key: bytes, cached: Reply | None) -> Result[T]:
+    async def _result(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> ModelResult[T]:
         """What one request gives; ids that its reply lacks are asked for once more."""
         first, cause = await self._reading(request, key, cached)
         if len(first.values) == len(request.items):
-            return Result(first.values, {})
+            return ModelResult(first.values, {})
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
         refused = dict(first.causes)
@@ -197,9 +199,9 @@ class Asker:
             causes |= dict.fromkeys(second.conflicting, DISAGREES)
             refused |= second.causes
         absent = (item_id for item_id in missing.ids if item_id not in values)
-        return Result(values, {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent} | causes)
+        return ModelResult(values, {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent} | causes)
 
-    async def _reading(self, request: Request[T], key: bytes, cached: Reply | None) -> tuple[Reading[T], str]:
+    async def _reading(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> tuple[ReplyEntries[T], str]:
         """What a reply says, and why there is none where a second one would say no more."""
         if cached is not None and (reading := request.task.reading(cached.text, request.ids)) is not None:
             self.n_cached += 1
@@ -209,7 +211,7 @@ class Asker:
         started = time.perf_counter()
         reply, cause = await self._called(request)
         if reply is None:
-            return Reading(), cause
+            return ReplyEntries(), cause
         reading = request.task.reading(reply.text, request.ids)
         self.n_unknown += 0 if reading is None else reading.n_unknown
         if reading is None or not (reading.values or reading.conflicting):
@@ -217,13 +219,13 @@ class Asker:
             self.causes[cause] += 1
             self._lose_hope(request, cause, reply.text)
             is_final = cause in {CUT_OFF, REFUSAL}
-            return (Reading(), cause) if is_final else (Reading(causes=dict.fromkeys(request.ids, cause)), "")
+            return (ReplyEntries(), cause) if is_final else (ReplyEntries(causes=dict.fromkeys(request.ids, cause)), "")
         self._n_read += 1
         if reading.values and not reading.conflicting:
             self._cache.put(KIND, {key: (_encode(reply), (time.perf_counter() - started) * 1000)})
         return reading, ""
 
-    async def _called(self, request: Request[Any]) -> tuple[Reply | None, str]:
+    async def _called(self, request: ModelRequest[Any]) -> tuple[Reply | None, str]:
         """The reply of the model, or why there is none."""
         messages = request.messages()
         estimate = _estimate(request, messages)
@@ -253,7 +255,7 @@ class Asker:
         self.causes[cause] += 1
         return None, cause
 
-    async def _ask(self, request: Request[Any], messages: Messages, call: Call) -> Reply:
+    async def _ask(self, request: ModelRequest[Any], messages: Messages, call: Call) -> Reply:
         return await self._model.ask_async(
             messages, response_format=request.task.response_format, optional=_OPTIONAL, listener=call
         )
@@ -267,7 +269,7 @@ class Asker:
         if is_general or (self._n_answered == 0 and self._n_failed >= _HOPELESS):
             raise error
 
-    def _lose_hope(self, request: Request[Any], cause: str, text: str) -> None:
+    def _lose_hope(self, request: ModelRequest[Any], cause: str, text: str) -> None:
         """Note a reply that says nothing of what was asked, and raise where all do."""
         if request.task.prepares:
             return
@@ -275,7 +277,7 @@ class Asker:
         if len(self._unread) >= _HOPELESS_REPLIES:
             self.refuse_failure()
 
-    def _key(self, request: Request[Any]) -> bytes:
+    def _key(self, request: ModelRequest[Any]) -> bytes:
         """What a reply depends on; not the fences of its prompt, which are others each time."""
         prompt = digest(request.task.name, request.language)
         whole = [_FORMAT, self._identity, prompt, request.texts, request.items, request.epoch]
@@ -283,7 +285,7 @@ class Asker:
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
 
 
-def _cause_of(reply: Reply, reading: Reading[Any] | None) -> str:
+def _cause_of(reply: Reply, reading: ReplyEntries[Any] | None) -> str:
     """Why a reply gives nothing."""
     if reading is not None:
         return next(iter(reading.causes.values()), UNKNOWN_IDS if reading.n_unknown else LEFT_OUT)
@@ -299,7 +301,7 @@ def _cause_of(reply: Reply, reading: Reading[Any] | None) -> str:
     return TORN if torn else UNREADABLE
 
 
-def _estimate(request: Request[Any], messages: Messages) -> Usage:
+def _estimate(request: ModelRequest[Any], messages: Messages) -> Usage:
     base, per_item = request.task.n_tokens
     tokens_in = sum(estimate_tokens(message["content"]) for message in messages)
     return Usage(tokens_in, base + per_item * len(request.items))

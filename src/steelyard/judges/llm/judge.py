@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 
 from steelyard.base.limits import at_least
 from steelyard.judges.answers.refining import GoldAnswer, Sentences
-from steelyard.judges.llm.asking import Request, Result, numbered_items, parts
-from steelyard.judges.llm.model import JudgingModel, Plan
+from steelyard.judges.llm.asking import ModelRequest, ModelResult, numbered_items, parts
+from steelyard.judges.llm.model import CallEstimate, JudgingModel
 from steelyard.judges.llm.tasks import CLAIMS, NEW_NUGGETS, NUGGETS, ONLY, RELEVANCE, TASKS, VERDICTS, WHOLE, digest
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
@@ -134,14 +134,14 @@ class LLMJudge(JudgingModel):
     def plan(
         self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = (),
         *, again: Sequence[Case] = (),
-    ) -> Plan:  # fmt: skip
+    ) -> CallEstimate:  # fmt: skip
         """What judging them would take; nothing is sent.
 
         answers   whose sentences are to be split before;   golds   that nuggets are to be drawn up from before
         again     cases that are judged a second time
         The cases are then those without claims and nuggets that nobody knows yet, and fewer than there will be.
         """
-        splitting: list[Request[Any]] = [request for answer in answers for request in self._splitting(answer)]
+        splitting: list[ModelRequest[Any]] = [request for answer in answers for request in self._splitting(answer)]
         splitting += map(self._drawing_up, golds)
         judging = [*self._requests(cases, 0)[1], *self._requests(again, self.epochs)[1]]
         return self._plan(self._asker.estimate([*splitting, *judging]))
@@ -166,7 +166,7 @@ class LLMJudge(JudgingModel):
     def _samples(self) -> list[Sequence[Verdict]]:
         return []
 
-    def _requests(self, cases: Sequence[Case], first_epoch: int) -> tuple[list[int], list[Request[Verdict]]]:
+    def _requests(self, cases: Sequence[Case], first_epoch: int) -> tuple[list[int], list[ModelRequest[Verdict]]]:
         """What to ask, and the place of the case that it is for; nothing for one without hypotheses."""
         pairs = [
             (place, request)
@@ -176,31 +176,33 @@ class LLMJudge(JudgingModel):
         ]
         return [place for place, _ in pairs], [request for _, request in pairs]
 
-    def _of_case(self, case: Case, epoch: int) -> Iterator[Request[Verdict]]:
+    def _of_case(self, case: Case, epoch: int) -> Iterator[ModelRequest[Verdict]]:
         question = {"question": case.query} if case.query else {}
         if not case.hypotheses:
             return
         language, items = self._language(*case.hypotheses), numbered_items(case.hypotheses)
         if case.table == "relevance":
-            yield Request(RELEVANCE, language, {"question": case.hypotheses[0], "answer": case.premise}, epoch=epoch)
+            yield ModelRequest(
+                RELEVANCE, language, {"question": case.hypotheses[0], "answer": case.premise}, epoch=epoch
+            )
         elif case.table == "grounded":
-            yield Request(WHOLE, language, {"source": case.premise, **question}, "statements", items, epoch)
+            yield ModelRequest(WHOLE, language, {"source": case.premise, **question}, "statements", items, epoch)
         elif case.table == "nuggets":
             for part in parts(items):
-                yield Request(NUGGETS, language, {"answer": case.premise, **question}, "facts", part, epoch)
+                yield ModelRequest(NUGGETS, language, {"answer": case.premise, **question}, "facts", part, epoch)
         else:
             for part in parts(items):
-                yield Request(VERDICTS, language, {"source": case.premise, **question}, "statements", part, epoch)
+                yield ModelRequest(VERDICTS, language, {"source": case.premise, **question}, "statements", part, epoch)
 
-    def _splitting(self, answer: Sentences) -> Iterator[Request[tuple[str, ...]]]:
+    def _splitting(self, answer: Sentences) -> Iterator[ModelRequest[tuple[str, ...]]]:
         question = {"question": answer.query} if answer.query else {}
         for part in parts(numbered_items(answer.texts)):
-            yield Request(CLAIMS, self._language(*answer.texts), question, "statements", part)
+            yield ModelRequest(CLAIMS, self._language(*answer.texts), question, "statements", part)
 
-    def _drawing_up(self, answer: GoldAnswer) -> Request[tuple[tuple[str, bool], ...]]:
+    def _drawing_up(self, answer: GoldAnswer) -> ModelRequest[tuple[tuple[str, bool], ...]]:
         question = {"question": answer.query} if answer.query else {}
-        return Request(NEW_NUGGETS, self._language(answer.text), {"answer": answer.text, **question})
+        return ModelRequest(NEW_NUGGETS, self._language(answer.text), {"answer": answer.text, **question})
 
 
-def _verdicts(ids: Sequence[str], result: Result[Verdict]) -> list[Verdict]:
+def _verdicts(ids: Sequence[str], result: ModelResult[Verdict]) -> list[Verdict]:
     return [result.values[i] if i in result.values else not_judged(result.causes[i]) for i in ids]

@@ -22,7 +22,7 @@ _NO_RESULT = {"fingerprint": False}
 
 
 @dataclass(frozen=True)
-class Plan:
+class CallEstimate:
     """What judging would take.
 
     n_calls      that would be sent;   n_cached   that are answered already
@@ -115,12 +115,12 @@ class JudgingModel(ChatModel):
     def _asker(self) -> Asker:
         return Asker(self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls)
 
-    def _plan(self, estimate: tuple[int, int, Usage]) -> Plan:
+    def _plan(self, estimate: tuple[int, int, Usage]) -> CallEstimate:
         """What calls would take, by the asker's estimate."""
         n_calls, n_cached, usage = estimate
         price = self._account.price
         cost_usd = None if price is None else price.cost_usd(usage)
-        return Plan(n_calls, n_cached, usage.tokens_in, usage.tokens_out, cost_usd)
+        return CallEstimate(n_calls, n_cached, usage.tokens_in, usage.tokens_out, cost_usd)
 
     @property
     def _languages(self) -> tuple[Language, ...]:

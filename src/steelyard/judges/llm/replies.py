@@ -41,7 +41,7 @@ _BLANKS = re.compile(r"[\s_\-‐-―*\"'“”‘’`.。!！:：,，]+")
 
 
 @dataclass(frozen=True)
-class Reading(Generic[T]):
+class ReplyEntries(Generic[T]):
     """Entries of a reply, by id.
 
     values        of ids that were asked, and can be read
@@ -170,7 +170,7 @@ def read_entries(
     convert: Callable[[Mapping[str, Any]], T | None],
     essence: Callable[[T], object],
     name: str = "",
-) -> Reading[T]:
+) -> ReplyEntries[T]:
     """Entries by their "id", a text or a number; where none has one, and there are as many as ids, in their order.
 
     convert   what an entry says; None where that cannot be read
@@ -190,7 +190,7 @@ def read_entries(
         elif essence(values.setdefault(entry_id, value)) != essence(value):
             conflicting.add(entry_id)
     agreed = {key: value for key, value in values.items() if key not in conflicting}
-    return Reading(agreed, frozenset(conflicting), n_unknown, {k: v for k, v in causes.items() if k not in values})
+    return ReplyEntries(agreed, frozenset(conflicting), n_unknown, {k: v for k, v in causes.items() if k not in values})
 
 
 def has_id(entry: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from steelyard.base.choices import Language
 from steelyard.base.errors import quoted
 from steelyard.judges.llm.replies import (
-    Reading,
+    ReplyEntries,
     entries_in,
     has_id,
     last_object,
@@ -86,14 +86,14 @@ class Task(Generic[T]):
     name: str
     key: str
     form: Mapping[str, Any]
-    read: Callable[[Mapping[str, Any], Sequence[str]], Reading[T]]
+    read: Callable[[Mapping[str, Any], Sequence[str]], ReplyEntries[T]]
     n_tokens: tuple[int, int]
     find: Callable[[str, str], Mapping[str, Any] | None] = last_object
     entry: str = ""
     others: tuple[str, ...] = ()
     prepares: bool = False
 
-    def reading(self, text: str, ids: Sequence[str]) -> Reading[T] | None:
+    def reading(self, text: str, ids: Sequence[str]) -> ReplyEntries[T] | None:
         """The values of a reply by id, as it was asked for or in another form; None where it has none of them.
 
         Other forms are a list alone, a map by id, either under another key, and a value under one of `others`.
@@ -103,7 +103,7 @@ class Task(Generic[T]):
             return self.read(reply, ids)
         for value in other_values(text)[0]:
             entries = entries_in(value, self.entry, ids) if self.entry else value_under(value, [self.key, *self.others])
-            reading = Reading[T]() if entries is None else self.read({self.key: entries}, ids)
+            reading = ReplyEntries[T]() if entries is None else self.read({self.key: entries}, ids)
             if reading.values or (self.entry and any(map(has_id, entries))):
                 return reading
         return None
@@ -125,17 +125,17 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict | None:
     return None if label is None else Verdict(label, read_score(entry.get("score")), read_text(entry.get("reason")))
 
 
-def _read_verdicts(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
+def _read_verdicts(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
     return read_entries(
         entries_in(reply["verdicts"], "verdict", ids), ids, _verdict, lambda verdict: verdict.label, "verdict"
     )
 
 
-def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
+def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
     """All ids have a verdict, by whether they are listed; without a list of them none has."""
     entries = reply.get("unsupported")
     if not isinstance(entries, list):
-        return Reading()
+        return ReplyEntries()
     listed = [{"id": entry} if isinstance(entry, int | str) else entry for entry in entries]
     unsupported = read_entries(listed, ids, lambda _: True, lambda _: True)
     explanation, grade = read_text(reply.get("explanation")), read_score(reply.get("grade"))
@@ -144,7 +144,7 @@ def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict
         unit: Verdict("not_found", 0.0, reason) if unit in unsupported.values else Verdict("supported", 1.0, reason)
         for unit in ids
     }
-    return Reading(values, n_unknown=unsupported.n_unknown)
+    return ReplyEntries(values, n_unknown=unsupported.n_unknown)
 
 
 def _claims(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -154,7 +154,7 @@ def _claims(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(text for claim in claims if (text := read_text(claim)))
 
 
-def _read_claims(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[tuple[str, ...]]:
+def _read_claims(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[tuple[str, ...]]:
     return read_entries(entries_in(reply["sentences"], "claims", ids), ids, _claims, lambda claims: claims, "claims")
 
 
@@ -164,25 +164,25 @@ def _assignment(entry: Mapping[str, Any]) -> Verdict | None:
     return None if label is None else Verdict(label, credit, read_text(entry.get("reason")))
 
 
-def _read_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
+def _read_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
     return read_entries(
         entries_in(reply["facts"], "assignment", ids), ids, _assignment, lambda verdict: verdict.score, "assignment"
     )
 
 
-def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[tuple[tuple[str, bool], ...]]:
+def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[tuple[tuple[str, bool], ...]]:
     entries = [entry for entry in entries_in(reply["nuggets"], "text", ids) if isinstance(entry, Mapping)]
     texts = {read_text(entry.get("text")): entry.get("vital") is True for entry in entries}
     nuggets = tuple((text, vital) for text, vital in texts.items() if text)
-    return Reading({ONLY: nuggets} if nuggets else {})
+    return ReplyEntries({ONLY: nuggets} if nuggets else {})
 
 
-def _read_grade(reply: Mapping[str, Any], ids: Sequence[str]) -> Reading[Verdict]:
+def _read_grade(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
     grade = read_score(reply.get("grade"))
     label: Label = "supported" if grade else "not_found"
     if grade is None:
-        return Reading(causes={ONLY: f"grade {quoted(reply['grade'])} cannot be read"})
-    return Reading({ONLY: Verdict(label, grade, read_text(reply.get("reason")))})
+        return ReplyEntries(causes={ONLY: f"grade {quoted(reply['grade'])} cannot be read"})
+    return ReplyEntries({ONLY: Verdict(label, grade, read_text(reply.get("reason")))})
 
 
 _WORDS = {"type": "string", "enum": ["supported", "contradicted", "not_found"]}

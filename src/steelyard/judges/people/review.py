@@ -15,7 +15,7 @@ from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.own_json import OwnJson, check_word
 from steelyard.judges.people.labels import Choice, Decision, Labels
-from steelyard.judges.people.samples import Drawn, Sample, Stratum
+from steelyard.judges.people.samples import Drawn, StratifiedSample, Stratum
 
 _STRATUM = Table({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
 _SAMPLE = Table(
@@ -52,11 +52,11 @@ def decision_of(values: dict[str, Any]) -> Decision:
     return decision
 
 
-def _sample(values: dict[str, Any]) -> Sample:
+def _sample(values: dict[str, Any]) -> StratifiedSample:
     check_word(values["table"], ItemTable, "the sample's table")
     check_word(values["unit"], Drawn, "the sample's unit")
     strata = tuple(Stratum(s["name"], tuple(s["members"]), tuple(s["drawn"])) for s in values["strata"])
-    return Sample(**{key: values[key] for key in _SAMPLE.needed} | {"strata": strata})
+    return StratifiedSample(**{key: values[key] for key in _SAMPLE.needed} | {"strata": strata})
 
 
 FILE = "review.json"
@@ -73,15 +73,15 @@ class Review:
     labels    the decisions of people
     Raises    InputError for two samples of one table of one system.
 
-    >>> review = Review([Sample("grounded", "hybrid", "0", 1, (Stratum("all", ("a", "b"), ("b",)),))])
+    >>> review = Review([StratifiedSample("grounded", "hybrid", "0", 1, (Stratum("all", ("a", "b"), ("b",)),))])
     >>> review
     Review(1 sample, 1 of 2 items drawn, 0 decisions)
     >>> review.sample("grounded", "hybrid").drawn, review.sample("joint", "hybrid")
     (('b',), None)
     """
 
-    def __init__(self, samples: Iterable[Sample] = (), labels: Labels | Iterable[Decision] = ()) -> None:
-        self.samples: Sequence[Sample] = tuple(samples)
+    def __init__(self, samples: Iterable[StratifiedSample] = (), labels: Labels | Iterable[Decision] = ()) -> None:
+        self.samples: Sequence[StratifiedSample] = tuple(samples)
         self.labels = labels if isinstance(labels, Labels) else Labels(labels)
         for place, sample in enumerate(self.samples):
             if any((sample.table, sample.system) == (other.table, other.system) for other in self.samples[:place]):
@@ -125,11 +125,11 @@ class Review:
             review.keep(path)
             return review
 
-    def sample(self, table: ItemTable, system: str) -> Sample | None:
+    def sample(self, table: ItemTable, system: str) -> StratifiedSample | None:
         """What was drawn of a table of a system; None where nothing was."""
         return next((own for own in self.samples if (own.table, own.system) == (table, system)), None)
 
-    def with_sample(self, sample: Sample) -> Review:
+    def with_sample(self, sample: StratifiedSample) -> Review:
         """The same with this sample, in the place of an earlier one of its table and system."""
         others = [own for own in self.samples if (own.table, own.system) != (sample.table, sample.system)]
         return Review([*others, sample], self.labels)

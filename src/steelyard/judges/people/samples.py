@@ -36,7 +36,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Sample:
+class StratifiedSample:
     """A random sample within strata of the items of one table of one system.
 
     table            what people are asked
@@ -48,7 +48,8 @@ class Sample:
     unit             what is drawn
     Raises           InputError for a member of two strata, and for what was drawn and is no member.
 
-    >>> sample = Sample("grounded", "hybrid", "0", 1, (Stratum("low", ("a", "b"), ("b",)), Stratum("high", ("c",), ())))
+    >>> strata = (Stratum("low", ("a", "b"), ("b",)), Stratum("high", ("c",), ()))
+    >>> sample = StratifiedSample("grounded", "hybrid", "0", 1, strata)
     >>> sample.n_members, sample.drawn
     (3, ('b',))
     """
@@ -92,7 +93,7 @@ class Sample:
         least     how many a stratum needs, unless there is but one
 
         >>> strata = (Stratum("low", ("a", "b"), ("b",)), Stratum("mid", ("c",), ("c",)), Stratum("high", ("d",), ()))
-        >>> Sample("grounded", "hybrid", "0", 1, strata).merged({"b", "c"})[1]
+        >>> StratifiedSample("grounded", "hybrid", "0", 1, strata).merged({"b", "c"})[1]
         Stratum(name='mid + high', members=('c', 'd'), drawn=('c',))
         """
         merged = list[Stratum]()

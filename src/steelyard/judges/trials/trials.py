@@ -132,8 +132,8 @@ def _distinct(name: str, drawn: Sequence[Material]) -> Iterator[Trial]:
                 break
 
 
-Pair = tuple[Case, Case | None]
-Maker = Callable[[Material, Sequence[Material], int], Iterator[Pair]]
+TrialCases = tuple[Case, Case | None]
+Maker = Callable[[Material, Sequence[Material], int], Iterator[TrialCases]]
 
 
 def _strangers(material: Material, others: Sequence[Material]) -> Iterator[str]:
@@ -150,18 +150,18 @@ def _case(material: Material, premise: str, sentence: str, table: str) -> Case:
     return Case(premise, (sentence,), material.query, table)  # type: ignore[arg-type]
 
 
-def _gold(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _gold(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     if material.sentence:
         yield _case(material, material.gold, material.sentence, "correctness"), None
 
 
-def _other_answer(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _other_answer(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     if material.gold:
         for stranger in _strangers(material, others):
             yield _case(material, material.gold, stranger, "correctness"), None
 
 
-def _constant(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _constant(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     for own, _ in _gold(material, others, turn):
         for other, _ in _other_answer(material, others, turn):
             yield own, other
@@ -181,19 +181,19 @@ def _whole_context(material: Material, others: Sequence[Material], turn: int) ->
         yield _case(material, "\n\n".join(material.chunks), sentence, "grounded")
 
 
-def _order(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _order(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     turned = "\n\n".join(reversed(material.chunks))
     for case in _whole_context(material, others, turn):
         if turned != case.premise:
             yield case, replace(case, premise=turned)
 
 
-def _repeats(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _repeats(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     if material.chunks:
         yield from ((case, None) for case in _whole_context(material, others, turn))
 
 
-def _padded_answer(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _padded_answer(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     own = filter(None, [material.sentence])
     for sentence in _in_turn(turn, own, _strangers(material, others)):
         if material.gold:
@@ -201,21 +201,21 @@ def _padded_answer(material: Material, others: Sequence[Material], turn: int) ->
             yield case, replace(case, premise=padded(material.gold, material.language))
 
 
-def _padded_sentence(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _padded_sentence(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     strange = ((chunk, stranger) for chunk in material.chunks[:1] for stranger in _strangers(material, others))
     for chunk, sentence in _in_turn(turn, material.quotes(), strange):
         longer = prolonged(sentence, language_of(sentence), turn)
         yield _case(material, chunk, sentence, "support"), _case(material, chunk, longer, "support")
 
 
-def _injection(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _injection(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     for chunk in material.chunks[:1]:
         for stranger in _strangers(material, others):
             case = _case(material, chunk, stranger, "support")
             yield case, replace(case, premise=injected(chunk, language_of(chunk), turn))
 
 
-def _number(material: Material, others: Sequence[Material], turn: int) -> Iterator[Pair]:
+def _number(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
     for chunk, sentence in material.quotes():
         changed = with_other_number(sentence, chunk, language_of(sentence))
         if changed is not None:
