@@ -1,11 +1,14 @@
 """Tests read English reports, wherever they run, and try properties as often as the profile says."""
 
 import gc
+import ipaddress
 import os
 import signal
+import socket
 import threading
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
 from tests.hypothesis_profiles import PROFILE
@@ -16,6 +19,18 @@ settings.load_profile(PROFILE)
 if threading.current_thread() is threading.main_thread():
     # A shell that starts the tests in the background lets them, and every process that they start, ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_connect = socket.socket.connect
+
+
+def _connect_here(self: socket.socket, address: Any) -> None:
+    """Connect to this computer alone: what a test needs of others, it brings along."""
+    if self.family in (socket.AF_INET, socket.AF_INET6) and not ipaddress.ip_address(address[0]).is_loopback:
+        pytest.fail(f"the test reaches out to {address[0]}")
+    _connect(self, address)
+
+
+socket.socket.connect = _connect_here  # type: ignore[method-assign]
 
 SUMMARY = "summary"
 """A property that a test records: what is printed after all tests, from whichever process it comes."""

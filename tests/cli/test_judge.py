@@ -127,7 +127,7 @@ _REFUSED = [
     (["--model", "m", "--verdicts", "v"], "judge lexical: takes no setting 'model'"),
     (["--threshold", "2", "--verdicts", "v"], "judge lexical: threshold must be a number from 0 to 1, not 2.0"),
     (["--judge", "embedding", "--verdicts", "v"], "judge embedding: model is missing"),
-    (["--judge", "nli", "--model", "no/such", "--verdicts", "v"], "judge nli"),
+    (["--judge", "nli", "--model", "./no/such", "--verdicts", "v"], "judge nli"),
     (["--tables", "suport", "--verdicts", "v"], "no table is called 'suport'; did you mean support"),
     (["-f", "latex", "--verdicts", "v"], "choose from 'table', 'json', 'markdown'"),
     (["--no-cache", "--verdicts", "v"], "judge lexical: takes no setting 'cache'"),

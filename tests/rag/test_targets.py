@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError, StageError
 from steelyard.data.corpus import Passage
 from steelyard.data.responses import Response
-from steelyard.rag.own.targets import callable_target, http_target
+from steelyard.rag.own.targets import HTTPTarget, callable_target
 from tests.hypothesis_profiles import examples
 from tests.rag.server import DOCUMENTS, MALFORMED, Fault, Server, put, stall, status
 
@@ -70,7 +70,7 @@ def test_an_endpoint_is_understood_like_a_function(endpoint: Server, case: dict[
     if isinstance(found, dict):
         names["results_field"] = next((n for n in ("retrieved", "results", "documents", "contexts") if n in found), "x")
     endpoint.always("/search", Fault(body=json.dumps(found)))
-    target = http_target(endpoint.url + "/search", texts=case.get("texts", False), **names, **QUICK)
+    target = HTTPTarget(endpoint.url + "/search", texts=case.get("texts", False), **names, **QUICK)
     if "want" in case:
         assert target("why?", 10) == Response(
             "why?", tuple(passage(**item) for item in case["want"]), case.get("answer")
@@ -314,7 +314,7 @@ def endpoint(server: Server) -> Server:
 
 
 def test_an_endpoint(endpoint: Server) -> None:
-    answer = http_target(endpoint.url + "/search", **QUICK)("what weighs the load", 5)
+    answer = HTTPTarget(endpoint.url + "/search", **QUICK)("what weighs the load", 5)
     first = answer.passages[0]
     assert first == passage("d0#1", 0.75, DOCUMENTS[0], "d0", 0, len(DOCUMENTS[0]))
     assert len(answer.passages) == 3
@@ -324,12 +324,12 @@ def test_an_endpoint(endpoint: Server) -> None:
 
 
 def test_k_is_sent_where_it_has_a_name(endpoint: Server) -> None:
-    assert len(http_target(endpoint.url + "/search", k_field="k", **QUICK)("weighs", 2).passages) == 2
+    assert len(HTTPTarget(endpoint.url + "/search", k_field="k", **QUICK)("weighs", 2).passages) == 2
     assert endpoint.seen("/search")[0].body == {"query": "weighs", "k": 2}
 
 
 def test_get(endpoint: Server) -> None:
-    target = http_target(
+    target = HTTPTarget(
         endpoint.url + "/search?lang=zh", method="GET", k_field="k", body={"mode": "fast & 好"}, **QUICK
     )
     assert len(target("秤 & 砣?", 2).passages) == 2
@@ -340,7 +340,7 @@ def test_get(endpoint: Server) -> None:
 def test_post_keeps_the_query_of_its_address(endpoint: Server) -> None:
     endpoint.always("/search", status(400))
     with pytest.raises(StageError, match=rf"^target: {endpoint.url}/search answered 400"):
-        http_target(endpoint.url + "/search?token=hidden", **QUICK)("q", 5)
+        HTTPTarget(endpoint.url + "/search?token=hidden", **QUICK)("q", 5)
 
 
 NESTED = {
@@ -356,7 +356,7 @@ NESTED = {
 def test_fields_within_fields(endpoint: Server) -> None:
     endpoint.always("/search", Fault(body=json.dumps(NESTED)))
     body = {"query": {"match": {"fuzzy": True}}, "size": 1}
-    target = http_target(
+    target = HTTPTarget(
         endpoint.url + "/search",
         query_field="query.match.text",
         k_field="size",
@@ -394,12 +394,12 @@ def test_fields_within_fields(endpoint: Server) -> None:
 def test_results_that_are_not_there(endpoint: Server, field: str, found: str) -> None:
     endpoint.always("/search", Fault(body=json.dumps(NESTED)))
     with pytest.raises(StageError, match=re.escape(f"target: {endpoint.url}/search {found}")):
-        http_target(endpoint.url + "/search", results_field=field, **QUICK)("why", 5)
+        HTTPTarget(endpoint.url + "/search", results_field=field, **QUICK)("why", 5)
 
 
 def test_an_endpoint_is_asked_again_where_that_helps(endpoint: Server) -> None:
     endpoint.script("/search", status(500), status(429, Retry_After="0"), stall(0.6))
-    target = http_target(endpoint.url + "/search", **{**QUICK, "timeout_s": 0.25, "attempts": 4})
+    target = HTTPTarget(endpoint.url + "/search", **{**QUICK, "timeout_s": 0.25, "attempts": 4})
     assert target("weighs", 5).passages
     assert len(endpoint.seen("/search")) == 4
 
@@ -418,13 +418,13 @@ def test_an_endpoint_is_asked_again_where_that_helps(endpoint: Server) -> None:
 def test_an_endpoint_that_fails(endpoint: Server, fault: Fault, found: str, n: int) -> None:
     endpoint.always("/search", fault)
     with pytest.raises(StageError, match=rf"^target: {endpoint.url}/search .*{found}"):
-        http_target(endpoint.url + "/search", **QUICK)("weighs", 5)
+        HTTPTarget(endpoint.url + "/search", **QUICK)("weighs", 5)
     assert len(endpoint.seen("/search")) == n
 
 
 def test_headers_come_from_the_environment(endpoint: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEELYARD_TEST_KEY", f"Bearer {KEY}")
-    target = http_target(endpoint.url + "/search", headers_env={"Authorization": "STEELYARD_TEST_KEY"}, **QUICK)
+    target = HTTPTarget(endpoint.url + "/search", headers_env={"Authorization": "STEELYARD_TEST_KEY"}, **QUICK)
     target("weighs", 5)
     assert endpoint.seen("/search")[0].headers["authorization"] == f"Bearer {KEY}"
     endpoint.always("/search", status(401, f"bad key {KEY}, header Bearer {KEY}"))
@@ -445,11 +445,11 @@ def test_headers_come_from_the_environment(endpoint: Server, monkeypatch: pytest
 )
 def test_options_that_cannot_be(options: dict[str, Any], found: str) -> None:
     with pytest.raises(InputError, match=re.escape(found)):
-        http_target("http://127.0.0.1/search", **options)
+        HTTPTarget("http://127.0.0.1/search", **options)
 
 
 @pytest.mark.parametrize("url", ["search", "http://me:pw@host/search", "http://host/search#pw"])
 def test_addresses_that_cannot_be(url: str) -> None:
     with pytest.raises(InputError, match=r"^url ") as raised:
-        http_target(url)
+        HTTPTarget(url)
     assert "pw" not in str(raised.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
 from typing import cast
@@ -100,7 +100,7 @@ def whole_system(
                     ask = asking_template(target.target, service, queries, documents, depth)
                     digest = fingerprint.digest(digest, depth, *documents)
                 else:
-                    ask = _asking_address(replace(target.target, service=service), service, target.k)
+                    ask = _asking_address(target.target.asked_by(service), service, target.k)
         yield LoadedSystem(
             system.name, None, ask, queries, workers=workers, users_at_once=workers, digest=digest
         )  # fmt: skip

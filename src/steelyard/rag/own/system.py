@@ -23,7 +23,7 @@ from steelyard.rag.concurrency import n_at_once
 from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import corpus_digest, digest, own_source
 from steelyard.rag.loading import searched_documents
-from steelyard.rag.own.targets import Target, callable_target, function_target, http_target, import_target
+from steelyard.rag.own.targets import HTTPTarget, Target, callable_target, function_target, import_target
 from steelyard.rag.protocols import Ask
 from steelyard.rag.runs.running import Asked
 from steelyard.rag.runs.running import run as run_system
@@ -62,7 +62,7 @@ class TargetSystem:
         settings = config.target
         if settings is None:
             raise InputError(f"{config.line() or 'the configuration: '}has no [target]")
-        maker: Callable[..., Target] = callable_target if settings.callable is not None else http_target
+        maker: Callable[..., Target] = callable_target if settings.callable is not None else HTTPTarget
         kind, value = ("callable", settings.callable) if settings.callable is not None else ("url", settings.url)
         address = {"target" if kind == "callable" else "url": value}
         with config.origin.locating("target"):
@@ -71,7 +71,7 @@ class TargetSystem:
             try:
                 check_settings(maker, {**address, **settings.options})
                 target: Target = (
-                    http_target(str(value), **settings.options)
+                    HTTPTarget(str(value), **settings.options)
                     if settings.callable is None
                     else function_target(function, settings.callable, **settings.options)
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -188,30 +188,8 @@ def function_target(function: Any, name: str, *, texts: bool = False) -> Functio
     return ask
 
 
-def http_target(
-    url: str,
-    *,
-    method: str = "POST",
-    query_field: str = "query",
-    k_field: str | None = None,
-    body: Mapping[str, Any] | None = None,
-    headers_env: Mapping[str, str] | None = None,
-    results_field: str = "results",
-    answer_field: str = "answer",
-    id_field: str = "id",
-    text_field: str = "text",
-    score_field: str = "score",
-    doc_field: str = "doc",
-    start_field: str = "start",
-    end_field: str = "end",
-    texts: bool = False,
-    timeout_s: float = 60.0,
-    attempts: int = 4,
-    wait_initial_s: float = 0.5,
-    wait_max_s: float = 60.0,
-    request_max_s: float | None = None,
-    reply_max_mb: float = 64.0,
-) -> HTTPTarget:
+@dataclass(frozen=True, eq=False)
+class HTTPTarget(Patience):
     """An HTTP endpoint that answers JSON.  Fields are paths with dots: "data.hits", "_source.text", "choices.0.text".
 
     url             the address; the question is added to its query where method is GET
@@ -227,41 +205,49 @@ def http_target(
     texts           whether bare strings are texts rather than ids; where results_field ends in a key such as
                     `contexts`, they are
     timeout_s, ...  see `steelyard.services.http.client.Patience`
-    Raises          InputError for options out of range or a variable that is not set; the target raises StageError
-                    where the endpoint fails, the list of results is missing (naming the keys that are there), or a
-                    result cannot be understood.
+    Raises          InputError for options out of range or a variable that is not set; a call raises StageError where
+                    the endpoint fails, the list of results is missing (naming the keys that are there), or a result
+                    cannot be understood.
     """
-    checked_url(url, "url", query=True)
-    if method not in {"POST", "GET"}:
-        raise InputError(f"method must be POST or GET, not {method!r}")
-    patience = Patience(
-        timeout_s=timeout_s, request_max_s=request_max_s, reply_max_mb=reply_max_mb, attempts=attempts,
-        wait_initial_s=wait_initial_s, wait_max_s=wait_max_s,
-    )  # fmt: skip
-    service = _service(url, headers_env or {}, patience)
-    texts = texts or results_field.rpartition(".")[2] in TEXT_KEYS
-    fields = Fields(id_field, text_field, score_field, doc_field, start_field, end_field)
-    target = HTTPTarget(
-        service, method, body=body or {}, query_field=query_field, k_field=k_field, results_field=results_field,
-        answer_field=answer_field, fields=fields, texts=texts,
-    )  # fmt: skip
-    target.sent("", 1, documents=())  # Paths that cross the body raise before anything is asked.
-    return target
 
+    url: str
+    _: KW_ONLY
+    method: str = "POST"
+    query_field: str = "query"
+    k_field: str | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    results_field: str = "results"
+    answer_field: str = "answer"
+    id_field: str = "id"
+    text_field: str = "text"
+    score_field: str = "score"
+    doc_field: str = "doc"
+    start_field: str = "start"
+    end_field: str = "end"
+    texts: bool = False
 
-@dataclass(frozen=True, eq=False)
-class HTTPTarget:
-    """An endpoint that answers JSON; see `http_target`."""
+    def __post_init__(self) -> None:
+        checked_url(self.url, "url", query=True)
+        if self.method not in {"POST", "GET"}:
+            raise InputError(f"method must be POST or GET, not {self.method!r}")
+        super().__post_init__()
+        self.service  # noqa: B018  A variable that is not set, and
+        self.sent("", 1, documents=())  # paths that cross the body, raise before anything is asked.
 
-    service: Service
-    method: str
-    body: Mapping[str, Any]
-    query_field: str
-    k_field: str | None
-    results_field: str
-    answer_field: str
-    fields: Fields
-    texts: bool
+    @cached_property
+    def service(self) -> Service:
+        """The client that asks."""
+        headers = {name: secret_from(variable, "headers_env") for name, variable in self.headers_env.items()}
+        variables = ", ".join(self.headers_env.values())
+        hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
+        return Service("target", self.url, self, headers=headers, key_hint=hint)
+
+    def asked_by(self, service: Service) -> HTTPTarget:
+        """The same, asked by another client."""
+        target = copy.copy(self)
+        vars(target)["service"] = service
+        return target
 
     @cached_property
     def places(self) -> Collection[str]:
@@ -287,22 +273,17 @@ class HTTPTarget:
         return {"query": body | {name: value for name, value in fields.items() if name is not None}}
 
     def __call__(self, query: str, k: int) -> Response:
-        """Ask it; raises StageError as `http_target` says."""
+        """Ask it; raises StageError as the class says."""
         body = self.service.request(self.method, **self.sent(query, k))
         try:
             items = value_at(body, self.results_field, required=True)
             answer = value_at(body, self.answer_field) if isinstance(body, Mapping) else None
-            return parse_items(query, items, answer, self.fields, texts=self.texts)
+            names = {field.name: getattr(self, f"{field.name}_field") for field in fields(Fields)}
+            texts = self.texts or self.results_field.rpartition(".")[2] in TEXT_KEYS
+            return parse_items(query, items, answer, Fields(**names), texts=texts)
         except Odd as odd:
             hint = "name its fields: results_field, id_field, text_field, ..."
             raise self.service.error(str(odd), hint) from None
-
-
-def _service(url: str, headers_env: Mapping[str, str], patience: Patience) -> Service:
-    headers = {name: secret_from(variable, "headers_env") for name, variable in headers_env.items()}
-    variables = ", ".join(headers_env.values())
-    hint = f"check the key in {variables}" if variables else "name the environment variable of the key: headers_env"
-    return Service("target", url, patience, headers=headers, key_hint=hint)
 
 
 async def _awaited(awaitable: Any) -> Any:
