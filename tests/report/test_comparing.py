@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
-from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.formats.sheets import sheet_latex, sheet_markdown, sheet_terminal
 from steelyard.report.views.comparison import comparison_sheets
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.views.verdicts import group_letters, verdict_text
@@ -262,7 +262,7 @@ def test_csv_without_groups_has_the_same_columns() -> None:
 
 def test_markdown_and_latex() -> None:
     made = only(sy.compare(scores_of(drawn(2, 20), systems=["a|b", "c_d & <e>"])))
-    markdown, latex = SHEET_FORMATS["markdown"](made), SHEET_FORMATS["latex"](made)
+    markdown, latex = sheet_markdown(made), sheet_latex(made)
     assert markdown.splitlines()[1] == "| --- |" + " ---: |" * 7
     assert "| c_d & &lt;e> | **" in markdown
     assert r"| a\|b | " in markdown
@@ -275,7 +275,7 @@ def test_markdown_and_latex() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_terminal_table_fits(width: int) -> None:
-    text = SHEET_FORMATS["table"](only(beside_first(scores_of(drawn(4)))), width=width)
+    text = sheet_terminal(only(beside_first(scores_of(drawn(4)))), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert text.count("baseline") == 2  # its row, and the note on it
 
@@ -478,10 +478,10 @@ def test_lengths_are_told() -> None:
 
 def test_nothing_from_outside_reaches_the_terminal_as_a_command() -> None:
     found = sy.compare(scores_of(drawn(2), systems=["\x1b[31ma\x07", "b\nc\x9b2J"]))
-    for format in ("table", "markdown", "latex"):
-        text = SHEET_FORMATS[format](only(found))
+    for written in (sheet_terminal, sheet_markdown, sheet_latex):
+        text = written(only(found))
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
-    assert "␛[31ma␇" in SHEET_FORMATS["table"](only(found))
+    assert "␛[31ma␇" in sheet_terminal(only(found))
 
 
 # What stands in a Chinese report as it is: names of systems, measures and methods, and numbers.
@@ -524,7 +524,7 @@ def test_chinese_table_fits(width: int) -> None:
     from rich.cells import cell_len
 
     for sheet in comparison_sheets(segmented(by="tag", m=2), ZH):
-        assert max(map(cell_len, SHEET_FORMATS["table"](sheet, width=width).splitlines())) <= width
+        assert max(map(cell_len, sheet_terminal(sheet, width=width).splitlines())) <= width
 
 
 def test_leaderboards_of_equal_systems_are_not_compared() -> None:

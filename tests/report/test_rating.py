@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.gates.profiles import Profile, profiles
 from steelyard.gates.ratings import rate
-from steelyard.report.formats.sheets import SHEET_FORMATS
+from steelyard.report.formats.sheets import sheet_terminal
 from steelyard.report.views.ratings import interval_text, level_text, rating_sheets, rating_text, text_in
 from steelyard.report.words import Words, read_words
 from tests.gates.stated import scores_of, stated
@@ -89,7 +89,7 @@ def test_nothing_rated_gives_no_sheet() -> None:
 def test_no_english_is_left_in_chinese(name: str) -> None:
     profile = Profile.read(name)
     scores = scores_of(np.full((1, 1, 30), 0.1), ["mrr@10"], systems=["系统"])
-    text = "".join(SHEET_FORMATS["table"](sheet) for sheet in rating_sheets(rate(scores, profile), profile, ZH))
+    text = "".join(sheet_terminal(sheet) for sheet in rating_sheets(rate(scores, profile), profile, ZH))
     plain = re.sub(r"[a-z_]+@\d+|(latency|cost)_\w+|mrr|RAG|FAQ|token", "", text.replace(name, ""))
     assert not re.search(r"[A-Za-z]{2,}", plain), plain
 

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from steelyard.base.errors import InputError
+
 _CPU_INFO = Path("/proc/cpuinfo")
 _CPU_KEYS = ("model name", "Hardware", "cpu model")
 _OF_THREADS = (
@@ -69,8 +71,22 @@ def computing() -> dict[str, str | int]:
 
 
 def timestamp() -> str:
-    """The time in UTC, to the second, by ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """The time in UTC, to the second, by ISO 8601: that which SOURCE_DATE_EPOCH names, or else now."""
+    return (named_time() or datetime.now(UTC)).isoformat(timespec="seconds")
+
+
+def named_time() -> datetime | None:
+    """The time that SOURCE_DATE_EPOCH names, so that results can be repeated to the byte; None without it.
+
+    Raises   InputError for what is no time.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is None:
+        return None
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(f"SOURCE_DATE_EPOCH is {epoch!r}, expected seconds since 1970, such as 1700000000") from None
 
 
 _version = cache(version)

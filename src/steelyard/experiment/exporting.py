@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard._version import __version__
 from steelyard.base.errors import InputError
+from steelyard.base.json_text import json_text
 from steelyard.base.nearest import nearest
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
@@ -126,19 +127,19 @@ def ragas(samples: Sequence[Sample], system: str) -> str:
 
 def deepeval(samples: Sequence[Sample], system: str) -> str:
     """A JSON list of test cases; measures are in `metrics_data`, as deepeval writes what it measured."""
-    return _document([_deepeval_case(sample) for sample in samples])
+    return json_text([_deepeval_case(sample) for sample in samples])
 
 
 def ragchecker(samples: Sequence[Sample], system: str) -> str:
     """RAGChecker's JSON; verdicts are its claims and labels, which it then does not ask for again."""
-    return _document({"results": [_ragchecker_result(sample) for sample in samples], "metrics": {}})
+    return json_text({"results": [_ragchecker_result(sample) for sample in samples], "metrics": {}})
 
 
 def mtrag(samples: Sequence[Sample], system: str) -> str:
     """The JSON of MTRAG and InspectorRAGet: documents, tasks, and evaluations with annotations by measure."""
     names = list(dict.fromkeys(name for sample in samples for name in sample.values))
     texts = {id: text for sample in samples for id, text in sample.retrieved or () if text is not None}
-    return _document(
+    return json_text(
         {
             "name": system,
             "models": [{"model_id": system, "name": system, "owner": ""}],
@@ -172,10 +173,6 @@ SAMPLE_FORMATS: Mapping[str, Callable[[Sequence[Sample], str], str]] = {
 
 def _line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def _document(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Self, Unpack
 
 import numpy as np
 
 from steelyard.base import defaults
-from steelyard.base.errors import InputError
+from steelyard.base.machine import named_time
 from steelyard.base.notes import Note
 from steelyard.base.options import (
     CompareOptions,
@@ -171,11 +170,5 @@ def _gate(
 
 
 def _date() -> str:
-    """The date that SOURCE_DATE_EPOCH names, so that builds can be repeated to the byte, or else today's."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None:
-        return datetime.now().astimezone().date().isoformat()
-    try:
-        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        raise InputError(f"SOURCE_DATE_EPOCH is {epoch!r}, expected seconds since 1970, such as 1700000000") from None
+    """The date that SOURCE_DATE_EPOCH names, or else today's here."""
+    return (named_time() or datetime.now().astimezone()).date().isoformat()

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import InputError
+from steelyard.base.json_text import plain
 from steelyard.base.notes import Note
 from steelyard.base.percentiles import percentile_share
 from steelyard.base.progress import Progress, no_progress
@@ -238,7 +239,7 @@ def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dic
         {
             "system": system_label(row["system"], row["depth"]), "load": load_name(row["rate"], None),
             "is_asked": are_asked and (row["system"], row["depth"], row["rate"]) in configured.rows(),
-            **{name: _finite(row[name]) for name in _JUDGED},
+            **{name: plain(row[name]) for name in _JUDGED},
         }
         for row in rows.filter(loop="open").to_dicts()
     ]  # fmt: skip
@@ -247,10 +248,6 @@ def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dic
         for row in sustained(rows).to_dicts()
     ]
     return {"levels": levels, "sustained": rates}
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def load_notes(config: BenchConfig) -> list[Note]:

@@ -15,6 +15,7 @@ from steelyard.base import defaults
 from steelyard.base.arrays import Floats
 from steelyard.base.choices import Scale
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.json_text import plain
 from steelyard.base.nearest import nearest
 from steelyard.base.options import WeighOptions
 from steelyard.base.progress import Progress, no_progress
@@ -92,7 +93,7 @@ class Agreement(Result):
         for system in self.systems:
             against = self.against or ""
             orders = {"system_kendall": system.kendall, "system_tau_ap": system.tau_ap}
-            rows += [(system.rater, against, name, _finite(value), None, None, len(system.means), system.n_questions)
+            rows += [(system.rater, against, name, plain(value), None, None, len(system.means), system.n_questions)
                      for name, value in orders.items()]  # fmt: skip
         return pl.DataFrame(rows, COLUMNS, orient="row")
 
@@ -222,11 +223,7 @@ def _rank(pair: RaterPair, headline: str) -> float:
 
 
 def _ends(estimate: Estimate) -> list[float | None]:
-    return [_finite(end) for end in (estimate.value, estimate.low, estimate.high)]
-
-
-def _finite(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return [plain(end) for end in (estimate.value, estimate.low, estimate.high)]
 
 
 _FEWEST_SYSTEMS = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from types import NoneType
 from typing import Any, Literal, get_args
 
 from steelyard.base.errors import InputError, OutputError, quoted
+from steelyard.base.json_text import json_text
 from steelyard.base.own_paths import check_links
 from steelyard.base.shapes import Each, Shape, Table, check_shape
 from steelyard.io.json_files import parse_json
@@ -86,7 +86,7 @@ def visible_entries(path: Path, *, wanted: str) -> list[str]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file that people may read."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    write_text(path, json_text(value))
 
 
 CONFIG, OUTPUTS, PARTIAL = "config.json", "outputs.jsonl", "outputs.partial.jsonl"

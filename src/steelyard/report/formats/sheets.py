@@ -1,13 +1,10 @@
-"""One sheet as text: terminal table, Markdown, LaTeX, CSV and JSON."""
+"""One sheet as text: terminal table, Markdown and LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from io import StringIO
 
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import single_line, visible
@@ -143,22 +140,3 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
             "",
         ]
     )
-
-
-def sheet_csv(sheet: Sheet) -> str:
-    """Header and rows, without the notes."""
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows([sheet.header, *sheet.rows])
-    return out.getvalue()
-
-
-def sheet_json(sheet: Sheet) -> str:
-    """Rows as objects by the header's names, and the notes."""
-    rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
-    return json.dumps({"rows": rows, "notes": sheet.notes}, ensure_ascii=False, indent=2) + "\n"
-
-
-SHEET_FORMATS: dict[str, Callable[..., str]] = {
-    "table": sheet_terminal, "markdown": sheet_markdown, "latex": sheet_latex, "csv": sheet_csv, "json": sheet_json,
-}  # fmt: skip
-"""Every way to write one sheet; latex takes `words`, in which it adds to the caption."""
