@@ -237,3 +237,17 @@ def test_names_that_no_file_can_have(name: str) -> None:
     ):
         with pytest.raises(sy.InputError, match="there is no such file"):
             weigh()
+
+
+def test_a_file_is_not_asked_for_what_only_folders_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    plain = Path.read_bytes
+
+    def reading(path: Path) -> bytes:
+        asked.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(Path, "read_bytes", reading)
+    (tmp_path / "a.run").write_text("q Q0 d 1 2.0 a\n")
+    sy.evaluate({"q": {"d": 1}}, str(tmp_path / "a.run"))
+    assert [path for path in asked if path.name == "manifest.json"] == []

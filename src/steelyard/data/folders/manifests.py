@@ -41,6 +41,8 @@ class Manifests:
         Raises   InputError for a later version, for a manifest that is damaged, and for links that lead out of the
                  folder, which may come from somebody else.
         """
+        if os.path.isfile(path):
+            return None
         file, remedy = path / MANIFEST, f"remove the folder, and start the {self.noun} again"
         if os.path.lexists(file):
             check_links(path)

@@ -245,6 +245,8 @@ def find_run_folder(path: str | Path) -> RunFolder | None:
              replaced, and that cannot be completed.
     """
     path = Path(path)
+    if os.path.isfile(path):
+        return None
     complete_replacement(path)
     stamp, manifest = manifest_stamp(path), read_manifest(path)
     if manifest is None:
