@@ -26,18 +26,29 @@ class Aligned:
     n_unjudged_queries: int
 
 
-def alignments_of(
-    truth: Truth, *, query: Ints, rank: Ints, gain: Floats, n_retrieved: Ints, seen: Bools, tied: list[TieBlocks]
-) -> list[Alignment]:
-    """Hits in any order as the alignments of r runs.
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Hits of r runs, in any order.
 
     query, rank, gain   (h,) of each judged retrieved document; a query is numbered run * len(truth) + its place
-    tied                blocks of ties, in any order
     n_retrieved, seen   (r * q,) documents that each run has for each query, and whether it has the query
+    tied                blocks of ties, in any order
     """
-    order = rank_order(query, rank)
-    starts = offsets(query, len(seen))
-    rank, gain, ties = rank[order], gain[order], _ties(tied, len(seen))
+
+    query: Ints
+    rank: Ints
+    gain: Floats
+    n_retrieved: Ints
+    seen: Bools
+    tied: list[TieBlocks]
+
+
+def alignments_of(truth: Truth, hits: Hits) -> list[Alignment]:
+    """The alignments of r runs, from their hits."""
+    seen, n_retrieved = hits.seen, hits.n_retrieved
+    order = rank_order(hits.query, hits.rank)
+    starts = offsets(hits.query, len(seen))
+    rank, gain, ties = hits.rank[order], hits.gain[order], _ties(hits.tied, len(seen))
     return [
         Alignment(
             query_id=truth.query_ids,

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from steelyard.align.hits import Aligned, Streaks, TieBlocks, alignments_of, no_common_query, refuse_look_alikes
+from steelyard.align.hits import Aligned, Hits, Streaks, TieBlocks, alignments_of, no_common_query, refuse_look_alikes
 from steelyard.align.rows import align_frames, align_rows
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import OnDuplicate
@@ -66,10 +66,8 @@ def align_rankings(
         raise no_common_query(truth, name, sorted(unjudged))
     if not rank:
         refuse_look_alikes(truth, name, (doc for ranking in rankings.values() for doc in ranking))
-    (alignment,) = alignments_of(
-        truth, query=np.array(query, np.int64), rank=np.array(rank, np.int64), gain=np.array(gain, float),
-        n_retrieved=n_retrieved, seen=seen, tied=tied,
-    )  # fmt: skip
+    columns = np.array(query, np.int64), np.array(rank, np.int64), np.array(gain, float)
+    (alignment,) = alignments_of(truth, Hits(*columns, n_retrieved, seen, tied))
     return Aligned(alignment, len(unjudged))
 
 

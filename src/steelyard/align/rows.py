@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from steelyard.align.hits import Aligned, Ordered, TieBlocks, alignments_of, no_common_query, refuse_look_alikes
+from steelyard.align.hits import Aligned, Hits, Ordered, TieBlocks, alignments_of, no_common_query, refuse_look_alikes
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError
@@ -300,8 +300,6 @@ class _Hits:
         """Everything in the truth's order, run by run."""
         query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
                               for parts in (self.query, self.rank, self.label))  # fmt: skip
-        alignments = alignments_of(
-            self.truth, query=query, rank=rank, gain=self.truth.gain[label], n_retrieved=self.n_retrieved,
-            seen=self.seen, tied=self.tied,
-        )  # fmt: skip
+        hits = Hits(query, rank, self.truth.gain[label], self.n_retrieved, self.seen, self.tied)
+        alignments = alignments_of(self.truth, hits)
         return [Aligned(a, len(unjudged)) for a, unjudged in zip(alignments, self.unjudged, strict=True)]

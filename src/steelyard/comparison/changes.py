@@ -142,21 +142,17 @@ def changes(
     """
     if n < 0:
         raise InputError(f"the number of questions that moved is {n}, expected 0 or more")
-    spec = scores.measures[measure]
-    k = spec.depth or DEPTH
     names = list(scores.systems)
-    lists = [_by_query(frame) for frame in weighing.lists(k)]
-    first = names.index(baseline)
-    return [
-        _changes(weighing, scores, measure, first=first, second=names.index(system), lists=lists, k=k, n=n)
-        for system in systems
-    ]
+    lists = [_by_query(frame) for frame in weighing.lists(scores.measures[measure].depth or DEPTH)]
+    places = [(names.index(baseline), names.index(system)) for system in systems]
+    return [_changes(weighing, scores, measure, places=pair, lists=lists, n=n) for pair in places]
 
 
 def _changes(
-    weighing: Weighing, scores: Scores, measure: int, *, first: int, second: int,
-    lists: Sequence[dict[str, tuple[Listed, ...]]], k: int, n: int,
+    weighing: Weighing, scores: Scores, measure: int, *, places: tuple[int, int],
+    lists: Sequence[dict[str, tuple[Listed, ...]]], n: int,
 ) -> Changes:  # fmt: skip
+    first, second = places
     before, after = scores.values[first, measure], scores.values[second, measure]
     common = np.flatnonzero(~np.isnan(before) & ~np.isnan(after))
     d = differences(before[common], after[common])
@@ -187,7 +183,8 @@ def _changes(
     tables = [None if system.evidence is None else system.evidence.table for system in weighing.weighed]
     return Changes(
         scores.systems[first], scores.systems[second], str(scores.measures[measure]),
-        gained=tuple(map(mover, gained[:n])), lost=tuple(map(mover, lost[:n])), k=k,
+        gained=tuple(map(mover, gained[:n])), lost=tuple(map(mover, lost[:n])),
+        k=scores.measures[measure].depth or DEPTH,
         n=n_lists, n_same=n_same, overlap=overlap, rbo=rbo, same_chunks=_same_chunks(tables[first], tables[second]),
     )  # fmt: skip
 

@@ -199,7 +199,7 @@ def plan(
     n_systems = n_systems or max(2, len(systems))
     tests: _Tests = {"power": power, "alpha": alpha, "n_comparisons": n_systems - 1}
     return Design(
-        _frame(_around(difference, widest), spread, difference, per_cluster=per_cluster, **tests),
+        _frame(_around(difference, widest), spread, difference, per_cluster=per_cluster, tests=tests),
         measure, difference, power=power, alpha=alpha, n_systems=n_systems,
         basis="differences" if len(systems) > 1 else "values" if systems else "sd",
         sd=spread.sd, sd_low=spread.low, sd_high=spread.high,
@@ -287,10 +287,10 @@ def _around(difference: float, widest: float) -> list[float]:
 
 
 def _frame(
-    differences: Sequence[float], spread: Spread, wished: float, *, per_cluster: float, power: float, alpha: float,
-    n_comparisons: int,
-) -> pl.DataFrame:  # fmt: skip
+    differences: Sequence[float], spread: Spread, wished: float, *, per_cluster: float, tests: _Tests
+) -> pl.DataFrame:
     """per_cluster   questions in a cluster; as many clusters are needed as single questions of their effect"""
+    power, alpha, n_comparisons = tests["power"], tests["alpha"], tests["n_comparisons"]
 
     def questions(n_clusters: int | None) -> int | None:
         return None if n_clusters is None else math.ceil(n_clusters * per_cluster)

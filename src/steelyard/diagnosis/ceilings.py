@@ -187,16 +187,16 @@ class Values:
     perfect: Floats
 
 
-def values(lists: Sequence[Lists], measures: Sequence[Measure], ns: Sequence[int] = NS) -> Values:
+def values(lists: Sequence[Lists], measures: Sequence[Measure]) -> Values:
     """Measure the lists as they are, before reranking, and in perfect order."""
     reached = np.array([[spec(of_system.final) for spec in measures] for of_system in lists])
     base = reached.copy()
     s, m, q = reached.shape
-    perfect = np.full((s, m, len(ns), q), np.nan)
+    perfect = np.full((s, m, len(NS), q), np.nan)
     for i, of_system in enumerate(lists):
         if of_system.reranked:
             base[i] = [spec(of_system.before) for spec in measures]
-        for place, n in enumerate(ns):
+        for place, n in enumerate(NS):
             if of_system.reach(n):
                 best = perfect_reranking(of_system.before, n)
                 perfect[i, :, place] = [spec(best) for spec in measures]
@@ -205,11 +205,11 @@ def values(lists: Sequence[Lists], measures: Sequence[Measure], ns: Sequence[int
 
 def ceilings(
     lists: Sequence[Lists], measures: Sequence[Measure], values: Values, curves: Curves, *, k: int,
-    deeper_names: Sequence[str] = ("recall", "hit_rate"), ns: Sequence[int] = NS,
+    deeper_names: Sequence[str] = ("recall", "hit_rate"),
 ) -> Ceilings:  # fmt: skip
     """Means of what could be reached.
 
-    values   of `values`, with the same lists, measures and ns;   curves   of the same lists, in the same order
+    values   of `values`, with the same lists and measures;   curves   of the same lists, in the same order
     deeper_names   measures of the curves, with more results than k
     """
     systems, names = curves.systems, [str(measure) for measure in measures]
@@ -219,7 +219,7 @@ def ceilings(
         systems=systems,
         measures=names,
         k=k,
-        ns=tuple(ns),
+        ns=NS,
         base=values.base.mean(axis=2),
         reached=values.reached.mean(axis=2),
         perfect=values.perfect.mean(axis=3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Unpack, cast
 
 import numpy as np
@@ -11,7 +11,6 @@ import polars as pl
 
 from steelyard._version import __version__
 from steelyard.base import defaults
-from steelyard.base.arrays import Bools
 from steelyard.base.choices import Policy
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
@@ -21,9 +20,9 @@ from steelyard.base.result import Result
 from steelyard.data.segments import tag_segments
 from steelyard.diagnosis.advice import MISTAKES, Advice, advise
 from steelyard.diagnosis.ceilings import KS, NAMES, Captured, Ceilings, Curves, captured, ceilings, curves, values
-from steelyard.diagnosis.facts import Facts, question_groups, system_facts
+from steelyard.diagnosis.facts import Facts, Reading, question_groups, system_facts
 from steelyard.diagnosis.funnel import Funnel, funnel
-from steelyard.diagnosis.lists import Lists, lists_of
+from steelyard.diagnosis.lists import lists_of
 from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria, JudgedSystem
 from steelyard.experiment.door.evaluation import counting, weighed
 from steelyard.experiment.door.verdict_choice import RunVerdicts
@@ -161,10 +160,12 @@ def diagnose_weighing(
     ]
     outcomes = [answers.outcomes for answers in judged if answers is not None and answers.outcomes.is_read]
     tags = tag_segments(weighing.questions, weighing.query_ids)
+    readings = [Reading(*of_system) for of_system in zip(lists, funnels, judged, strict=True)]
     facts = _facts(
-        weighing, lists, funnels, judged, tags=tags, baseline=systems.index(baseline), k=k, min_gain=min_gain,
+        weighing, readings, baseline=systems.index(baseline), k=k, min_gain=min_gain,
         measure=spec or _of_gains(weighing, scores, k, min_gain),
     )  # fmt: skip
+    facts = replace(facts, groups=question_groups(weighing, tags))
     return Diagnosis(
         k=k,
         measure=facts.measure,
@@ -231,10 +232,10 @@ def _depth(k: int | None, measure: Measure | None) -> int:
 
 
 def _facts(
-    weighing: Weighing, lists: Sequence[Lists], funnels: Sequence[Funnel], judged: Sequence[JudgedSystem | None], *,
-    tags: Mapping[str, Bools], baseline: int, k: int, min_gain: float, measure: Measure,
-) -> Facts:  # fmt: skip
-    """Facts that the advice is drawn from, with gains in a measure."""
+    weighing: Weighing, readings: Sequence[Reading], *, baseline: int, k: int, min_gain: float, measure: Measure
+) -> Facts:
+    """Facts that the advice is drawn from, with gains in a measure, but for groups of questions."""
+    lists = [reading.lists for reading in readings]
     coverage = "evidence_recall" if weighing.by_evidence else "recall"
     names = dict.fromkeys([coverage, *MEASURES])
     specs = list(dict.fromkeys([measure, *(parse(f"{name}@{k}", min_gain=min_gain) for name in names)]))
@@ -242,7 +243,7 @@ def _facts(
     by_depth = curves(weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}))
     per_question = values(lists, specs)
     reachable = ceilings(lists, specs, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
-    if not any(of_system.n_gold.any() for of_system in funnels):
+    if not any(reading.funnel.n_gold.any() for reading in readings):
         by_depth, reachable = by_depth.unmeasured(), reachable.unmeasured()
     return Facts(
         k=k,
@@ -250,23 +251,12 @@ def _facts(
         coverage=coverage,
         baseline=baseline,
         systems=[
-            system_facts(
-                weighing,
-                lists[i],
-                funnels[i],
-                per_question,
-                i,
-                ns=reachable.ns,
-                k=k,
-                min_gain=min_gain,
-                judged=judged[i],
-            )
-            for i in range(len(weighing.weighed))
+            system_facts(weighing, i, reading, per_question, k=k, min_gain=min_gain)
+            for i, reading in enumerate(readings)
         ],
         ceilings=reachable,
         curves=by_depth,
         values=per_question.reached,
-        groups=question_groups(weighing, tags),
     )
 
 

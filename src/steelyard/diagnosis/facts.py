@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.data.questions import Questions
 from steelyard.data.segments import language_segments, length_segments
-from steelyard.diagnosis.ceilings import Ceilings, Curves, Values
+from steelyard.diagnosis.ceilings import NS, Ceilings, Curves, Values
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
 from steelyard.diagnosis.list_faults import Crossings, DuplicateTexts, Reordering, Shift, duplicate_texts, reordering_of
 from steelyard.diagnosis.lists import Lists
@@ -212,10 +212,20 @@ class Facts:
         return self.curves.at(system, name, self.k if k is None else k)
 
 
-def system_facts(weighing: Weighing, lists: Lists, funnel: Funnel, values: Values, i: int, *, ns: Sequence[int],
-                 k: int, min_gain: float, judged: JudgedSystem | None = None) -> SystemFacts:  # fmt: skip
-    """The numbers of system i; values of several measures, of which the first is that of gains, and ns their counts."""
-    weighed = weighing.weighed[i]
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One system as it was read: its lists, its funnel, and its judged answers, if any."""
+
+    lists: Lists
+    funnel: Funnel
+    judged: JudgedSystem | None
+
+
+def system_facts(
+    weighing: Weighing, i: int, reading: Reading, values: Values, *, k: int, min_gain: float
+) -> SystemFacts:
+    """The numbers of system i; values of several measures, of which the first is that of gains."""
+    weighed, lists, funnel, judged = weighing.weighed[i], reading.lists, reading.funnel, reading.judged
     return SystemFacts(
         name=weighed.name,
         weighing=weighing,
@@ -226,7 +236,7 @@ def system_facts(weighing: Weighing, lists: Lists, funnel: Funnel, values: Value
         funnel=funnel,
         value=values.reached[i, 0],
         base=values.base[i, 0],
-        perfect={n: values.perfect[i, 0, place] for place, n in enumerate(ns) if lists.reach(n)},
+        perfect={n: values.perfect[i, 0, place] for place, n in enumerate(NS) if lists.reach(n)},
         hit=n_within(lists.final.pieces, k, min_gain) > 0,
         span_recall=None if lists.final.evidence is None else make("span_recall", k)(lists.final),
         precision=float(parse(f"precision@{k}", min_gain=min_gain)(lists.final).mean()),

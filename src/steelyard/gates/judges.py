@@ -124,7 +124,7 @@ def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int)
     for name, n in members.items():
         limit: float | None = getattr(levels, name)
         if limit is not None:
-            yield _level_check(system, name, getattr(calibration, name), limit, n, calibration.n, min_labels)
+            yield _level_check(calibration, name, limit, n, min_labels)
     if levels.below_people is not None:
         yield _people_check(system, calibration, levels.below_people, min_labels)
     for test in calibration.self_tests:
@@ -153,10 +153,10 @@ def judge_notes(calibration: Calibration) -> list[Note]:
     return notes
 
 
-def _level_check(
-    system: str, name: str, estimate: Estimate, limit: float, n: int, n_labels: int, min_labels: int
-) -> Check:
-    """True if the whole interval is at a level; how many labels would decide where it spans it."""
+def _level_check(calibration: Calibration, name: str, limit: float, n: int, min_labels: int) -> Check:
+    """Check that the whole interval is at a level; how many labels would decide where it spans it."""
+    system, n_labels = judge_name(calibration), calibration.n
+    estimate: Estimate = getattr(calibration, name)
     if math.isnan(estimate.value):
         reason: CheckReason = "undefined"
     elif n_labels < min_labels:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
@@ -87,12 +87,9 @@ class Recursive:
     def spans(self, text: str) -> list[Span]:
         """Offsets of the chunks, starts and ends ascending; none for a blank text."""
         if self.overlap_mode == "langchain":
-            spans: list[Span] = []
-            separators = self.separators or LANGCHAIN_SEPARATORS
-            _split_recursively(
-                text, 0, len(text), separators=separators, size=self.size, overlap=self.overlap, spans=spans
-            )
-            return spans
+            merging = _Merging(text, self.size, self.overlap)
+            _split_recursively(merging, 0, len(text), self.separators or LANGCHAIN_SEPARATORS)
+            return merging.spans
         levels = _LEVELS if self.separators is None else tuple(_level(text) for text in self.separators if text)
         return _exact_spans(text, self.size, self.overlap, levels)
 
@@ -229,9 +226,32 @@ def _parts_character(text: str, i: int) -> bool:
 # Recursive, as LangChain's
 
 
-def _split_recursively(
-    text: str, start: int, end: int, *, separators: Sequence[str], size: int, overlap: int, spans: list[Span]
-) -> None:
+@dataclass(frozen=True)
+class _Merging:
+    """Spans of a text, joined from pieces up to a size, of which the next repeats as many as overlap admits."""
+
+    text: str
+    size: int
+    overlap: int
+    spans: list[Span] = field(default_factory=list)
+
+    def join(self, borders: Sequence[int]) -> None:
+        """Join pieces, each shorter than `size`: as many as fit."""
+        first, last = 0, len(borders) - 1
+        while first < last:
+            behind = bisect_right(borders, borders[first] + self.size) - 1
+            start, end = stripped(self.text, borders[first], borders[behind])
+            if start < end:
+                self.spans.append((start, end))
+            if behind == last:
+                break
+            repeated = bisect_left(borders, borders[behind] - self.overlap)
+            fitting = bisect_left(borders, borders[behind + 1] - self.size)
+            first = min(behind, max(first, repeated, fitting))
+
+
+def _split_recursively(merging: _Merging, start: int, end: int, separators: Sequence[str]) -> None:
+    text, size = merging.text, merging.size
     coarsest, finer = separators[-1], separators[:0]
     for i, separator in enumerate(separators):
         if not separator or text.find(separator, start, end) >= 0:
@@ -239,7 +259,7 @@ def _split_recursively(
             break
     borders = _borders(text, start, end, coarsest)
     if not coarsest and size > 1:
-        _merge(text, borders, size=size, overlap=overlap, spans=spans)
+        merging.join(borders)
         return
     run: list[int] = []
     for a, b in pairwise(borders):
@@ -248,14 +268,14 @@ def _split_recursively(
             run.append(b)
             continue
         if run:
-            _merge(text, run, size=size, overlap=overlap, spans=spans)
+            merging.join(run)
             run = []
         if finer:
-            _split_recursively(text, a, b, separators=finer, size=size, overlap=overlap, spans=spans)
+            _split_recursively(merging, a, b, finer)
         elif text[a:b].strip():
-            spans.append((a, b))
+            merging.spans.append((a, b))
     if run:
-        _merge(text, run, size=size, overlap=overlap, spans=spans)
+        merging.join(run)
 
 
 def _borders(text: str, start: int, end: int, separator: str) -> Sequence[int]:
@@ -271,21 +291,6 @@ def _borders(text: str, start: int, end: int, separator: str) -> Sequence[int]:
     if end > start:
         borders.append(end)
     return borders
-
-
-def _merge(text: str, borders: Sequence[int], *, size: int, overlap: int, spans: list[Span]) -> None:
-    """Join pieces, each shorter than `size`: as many as fit; the next chunk repeats as many as `overlap` admits."""
-    first, last = 0, len(borders) - 1
-    while first < last:
-        behind = bisect_right(borders, borders[first] + size) - 1
-        start, end = stripped(text, borders[first], borders[behind])
-        if start < end:
-            spans.append((start, end))
-        if behind == last:
-            break
-        repeated = bisect_left(borders, borders[behind] - overlap)
-        fitting = bisect_left(borders, borders[behind + 1] - size)
-        first = min(behind, max(first, repeated, fitting))
 
 
 # Splitter
