@@ -229,17 +229,17 @@ def _choice() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def load_bench(path: Path, *, holds: bool = True) -> Bench:
+def load_bench(path: Path, *, holds: bool = True, system: str = "slow-server") -> Bench:
     """A load test of one system at one rate."""
-    of = {"system": "slow-server", "loop": "open", "rate": 20.0}
+    of = {"system": system, "loop": "open", "rate": 20.0}
     folder = BenchFolder(path, {"kind": "load", "name": "halls", "finished": "2026-11-22T12:00:00+00:00"})
-    config = BenchConfig.of({"name": "halls", "systems": {"slow-server": {"target": {"url": "http://localhost:1"}}},
+    config = BenchConfig.of({"name": "halls", "systems": {system: {"target": {"url": "http://localhost:1"}}},
                              "load": {"rates": [20], "slo": {"p95": "500ms"}}})  # fmt: skip
     sent = [
         {**of, "repetition": 1, "number": n, "query_id": f"q{n}", "intended_s": n / 20, "sent_s": n / 20,
          "end_s": n / 20 + 0.04, "outcome": "ok"} for n in range(40)
     ]  # fmt: skip
-    values = [{"system": "slow-server", "query_id": f"q{n}", "measure": "latency_ms", "value": 40.0} for n in range(40)]
+    values = [{"system": system, "query_id": f"q{n}", "measure": "latency_ms", "value": 40.0} for n in range(40)]
     bench = Bench(
         folder, config, Scores.of(pl.DataFrame(values)), None, frame(REQUESTS, sent), pl.DataFrame(schema=RANKINGS)
     )
@@ -250,7 +250,7 @@ def load_bench(path: Path, *, holds: bool = True) -> Bench:
     empty = {name: axis.clear() for name, axis in axes().items()}
     bench.__dict__.update(empty | {
         "latency": frame(frames.LATENCY, [times]), "throughput": frame(frames.THROUGHPUT, [level]),
-        "sustained": frame(frames.SUSTAINED, [{"system": "slow-server", "rate": 20.0 if holds else None,
+        "sustained": frame(frames.SUSTAINED, [{"system": system, "rate": 20.0 if holds else None,
                                                "failing_rate": None if holds else 20.0,
                                                "reason": None if holds else "backlog"}]),
     })  # fmt: skip

@@ -34,6 +34,26 @@ class Opened:
         self.page.wait_for_selector(ready)
         self.file = file
 
+    def speak(self, code: str) -> None:
+        """Switch to a language, where the page is in another one."""
+        lang = {"en": "en", "zh": "zh-Hans"}[code]
+        if self.page.get_attribute("html", "lang") != lang:
+            self.page.click(f'.tools [lang="{lang}"]')
+        assert self.page.get_attribute("html", "lang") == lang
+
+    def look(self, name: str) -> None:
+        """Check that the page fits its window and that axe finds nothing in it, and take a picture of it."""
+        page = self.page
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+        if AXE.exists():
+            if not page.evaluate("window.axe"):
+                page.evaluate(AXE.read_text("utf-8"))
+            page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+            violations = page.evaluate("axe.run({resultTypes: ['violations']}).then((run) => run.violations)")
+            assert [(rule["id"], node["html"][:200]) for rule in violations for node in rule["nodes"]] == []
+
     def draw(self) -> None:
         """Scroll past every chart, and wait until it is drawn."""
         for figure in self.page.query_selector_all("figure[data-chart]"):

@@ -251,16 +251,6 @@ test("neighbours are those of the order that is shown", () => {
   assert.deepEqual(page.neighbours([7, 3, 5], 4), []);
 });
 
-test("rows become CSV that holds any text", () => {
-  const rows = [
-    ["a", 1.5, null],
-    ['say "x"', "1,5", "two\nlines"],
-  ];
-  assert.equal(page.csvOf(rows), 'a,1.5,\r\n"say ""x""","1,5","two\nlines"\r\n');
-  assert.equal(page.csvOf([]), "");
-  assert.equal(page.csvOf([["=1+1", -0.5, "+.1", "-x", '@"', "＝1"]]), `'=1+1,-0.5,+.1,'-x,"'@""",'＝1\r\n`);
-});
-
 test("attributes hold numbers or nothing", () => {
   assert.deepEqual(["0", "-1.5", "1e-7", "", undefined].map(page.numberOf), [0, -1.5, 1e-7, null, null]);
 });

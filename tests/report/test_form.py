@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html import unescape
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from steelyard.report.form.form import Form, FormItem
 from steelyard.report.form.page import form_html
 from steelyard.report.words import read_words
 from tests.report.forms import adjudication_form, grades_form, hostile_form, quotes_form, verdicts_form
+from tests.report.pages import check_nothing_acts
 
 FORMS = [verdicts_form(), adjudication_form(), grades_form(), quotes_form(), *map(hostile_form, ("verdicts", "grades"))]
 IDS = ["verdicts", "adjudication", "grades", "quotes", "hostile", "hostile grades"]
@@ -44,11 +44,7 @@ def test_a_form_holds_its_items(form: Form) -> None:
 def test_nothing_in_a_form_can_act(form: Form) -> None:
     page = form_html(form, read_words("en"))
     page.encode("utf-8")
-    assert page.count("<script") == page.count("</script") == 3
-    assert not re.search(r"(?:src|href)\s*=\s*[\"']?(?:https?:|//)", page.split('<script type="application/json"')[0])
-    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert {"\u2028", "\x00", "\x1b"} & set(page) == set()
+    assert len(check_nothing_acts(page).scripts) == 4
 
 
 def test_texts_that_come_again_are_in_the_file_once() -> None:

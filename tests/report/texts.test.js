@@ -34,3 +34,27 @@ test("names of files have no signs that a file system minds", () => {
   assert.equal(texts.fileName("curves", "map(min_gain=2)"), "curves-map(min_gain=2)");
   assert.equal(texts.fileName("仓库", "../a b:c"), "仓库-.._a_b_c");
 });
+
+test("rows become CSV that holds any text", () => {
+  const rows = [
+    ["a", 1.5, null],
+    ['say "x"', "1,5", "two\nlines"],
+  ];
+  assert.equal(texts.csvOf(rows), 'a,1.5,\r\n"say ""x""","1,5","two\nlines"\r\n');
+  assert.equal(texts.csvOf([]), "");
+  assert.equal(texts.csvOf([["=1+1", -0.5, "+.1", "-x", '@"', "＝1"]]), `'=1+1,-0.5,+.1,'-x,"'@""",'＝1\r\n`);
+});
+
+test("data of another language are those of the first one with changes", () => {
+  const data = { n: 1, names: ["a", "b"], of: { x: { y: 1 }, z: [] } };
+  assert.deepEqual(texts.patched(data, undefined), data);
+  const changes = { names: { 1: ["c"] }, of: { x: [{ y: 2, w: 3 }] } };
+  assert.deepEqual(texts.patched(data, changes), { n: 1, names: ["a", "c"], of: { x: { y: 2, w: 3 }, z: [] } });
+  assert.equal(texts.patched("a", ["b"]), "b");
+});
+
+test("drawings in files have the colours of light paper", () => {
+  const colours = { "--ink": " light-dark(#111, #eee)", "--plain": "red" };
+  const svg = '<path fill="var(--ink)" stroke="var(--plain)"/>';
+  assert.equal(texts.onWhite(svg, (name) => colours[name]), '<path fill="#111" stroke="red"/>');
+});

@@ -13,7 +13,8 @@ from steelyard.bench.bench import Bench
 from steelyard.report.charts.bench import BENCH_CHARTS, draw_bench
 from steelyard.report.charts.plot import page_colours, spec_of
 from steelyard.report.charts.saving import FORMATS, save_drawings, svg_of
-from steelyard.report.html.sections import Drawing, sections_html
+from steelyard.report.html.sections import Drawing, sections_page
+from steelyard.report.html.shell import Page, in_each_language, page_html
 from steelyard.report.views.bench import bench_data, bench_papers, bench_sections
 from steelyard.report.views.view import Block, Look, Text, View
 from steelyard.report.words import Words, read_words
@@ -71,13 +72,17 @@ def _blocks(report: BenchReport, look: Look) -> Iterator[Block]:
 
 
 def _html(report: BenchReport, look: Look) -> str:
-    words, drawings = look.words, dict[str, list[Drawing]]()
+    pages = {code: _page(report, own) for code, own in in_each_language(look.words).items()}
+    return page_html(pages, look.words.code, style=page_colours())
+
+
+def _page(report: BenchReport, words: Words) -> Page:
+    drawings: dict[str, list[Drawing]] = {}
     for name, chart in draw_bench(report.bench, words=words).items():
         spec = spec_of(chart)
-        drawing = Drawing(svg_of(chart, name), spec["title"], spec["description"])
+        drawing = Drawing(name, svg_of(chart, name), spec["title"], spec["description"])
         drawings.setdefault(BENCH_CHARTS[name][0], []).append(drawing)
-    sections = bench_sections(report.bench, words)
-    return sections_html(_title(report, words), sections, words, drawings=drawings, style=page_colours(), nav=True)
+    return sections_page(_title(report, words), bench_sections(report.bench, words), drawings)
 
 
 VIEWS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from steelyard.base.errors import InputError
 
 LANGUAGES = get_args(Language)
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+# Between halves of surrogate pairs, which `visible` leaves in no text from outside.
+_PLACE = re.compile("\ud800(\\d+)\udfff")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,34 @@ class Words:
         """Some items in a row, and how many there are in all where not all are shown."""
         shown = self("list.comma").join(items[:limit])
         return shown if len(items) <= limit else self("list.more", shown=shown, total=len(items))
+
+
+class LaterWords(Words):
+    """Words that leave a place for each text, so that what is costly to compute is computed once for all languages."""
+
+    def __init__(self) -> None:
+        super().__init__("", read_words("en").texts)
+        self._places: dict[tuple[object, ...], int] = {}
+        self._asked: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The place of a text; equal texts have one."""
+        place = self._places.setdefault((key, *values.items()), len(self._asked))
+        if place == len(self._asked):
+            self._asked.append((key, values))
+        return f"\ud800{place}\udfff"
+
+    def filled(self, value: Any, words: Words) -> Any:
+        """A value with all places in it and within it filled by the words of a language."""
+        if isinstance(value, Mapping):
+            return {key: self.filled(item, words) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.filled(item, words) for item in value]
+        return _PLACE.sub(lambda place: self._text(int(place[1]), words), value) if isinstance(value, str) else value
+
+    def _text(self, place: int, words: Words) -> str:
+        key, values = self._asked[place]
+        return words(key, **{name: self.filled(value, words) for name, value in values.items()})
 
 
 def _written(name: str, value: object) -> object:

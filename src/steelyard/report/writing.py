@@ -67,10 +67,14 @@ def text_of(
     if format == "latex" and view.papers is not None:
         sheets = view.papers(result, look.words, **options)
         return "\n".join(sheet_latex(sheet, words=look.words, label=view.label) for sheet in sheets)
-    blocks = list(view.blocks(result, look, **options))
     if format == "html":
-        sections = [block for block in blocks if isinstance(block, Section)]
-        return sections_html(sections[0].title, sections, look.words)
+        return sections_html(
+            lambda words: [
+                own for own in view.blocks(result, Look(format, words), **options) if isinstance(own, Section)
+            ],
+            look.words,
+        )
+    blocks = list(view.blocks(result, look, **options))
     return blocks_markdown(blocks) if format == "markdown" else blocks_terminal(blocks, width=width, colour=colour)
 
 

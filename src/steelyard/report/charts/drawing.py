@@ -213,10 +213,11 @@ def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelM
     rows.sort(key=lambda row: row["colour"] != others)
     base = plot(rows).encode(x=x, y=y, color=colour, detail="system:N",
                              tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f"))  # fmt: skip
-    named = base.transform_filter(alt.datum.colour != others)
+    is_other = alt.FieldEqualPredicate(field="colour", equal=others)
+    named = base.transform_filter(alt.LogicalNotPredicate(**{"not": is_other}))
     layers = [named.mark_line(strokeWidth=2), named.mark_point(filled=True, size=50, opacity=1)]
     if others in domain:
-        layers.insert(0, base.transform_filter(alt.datum.colour == others).mark_line(strokeWidth=1, opacity=0.35))
+        layers.insert(0, base.transform_filter(is_other).mark_line(strokeWidth=1, opacity=0.35))
     if contents.diagnosis.k in ks:
         rule = plot([{"k": contents.diagnosis.k}]).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
         layers.insert(0, rule)

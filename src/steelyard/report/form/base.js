@@ -1,24 +1,9 @@
-// What the parts of the form share: what it asks, its words, and texts that are fit to be shown.
-import { phrase } from "../html/texts.js";
-import { element, read } from "../html/elements.js";
+// What the parts of the form share: what it asks, and texts that are fit to be shown.
+import { element } from "../html/elements.js";
+import { held, say } from "../html/shell.js";
 import { shown } from "./computing.js";
 
-export const form = read("data");
-const words = read("words");
-export const languages = Object.keys(words.texts);
-
-// The language of the form; what it is set to holds for all that is said from then on.
-export const language = {
-  code: words.lang,
-  set(code) {
-    this.code = code;
-    document.documentElement.lang = words.html_lang[code];
-  },
-};
-
-export const say = (key, values) => phrase(words.texts[language.code], key, values);
-export const sayIn = (code, key) => phrase(words.texts[code], key);
-export const has = (key) => key in words.texts[language.code];
+export const form = held("data");
 
 // Texts from outside.
 export const visible = (text) => shown(text, form.replacements);

@@ -1,6 +1,7 @@
-// The form: its bar, its items one at a time, and its keys.
+// The form: what it adds to the bar, its items one at a time, and its keys.
 import { byId, element } from "../html/elements.js";
-import { form, keyed, language, named, say, textAt, visible } from "./base.js";
+import { goOnWith, say } from "../html/shell.js";
+import { form, keyed, named, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
   asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
@@ -9,22 +10,15 @@ import {
 import {
   close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, save, undo, work,
 } from "./keeping.js";
-import { languageButtons, loaded, loading, startPage } from "./start.js";
+import { loaded, loading, startPage } from "./start.js";
 
 const n = form.items.length;
 const choices = choicesOf(form);
-const root = byId("form");
 const hasJudge = form.items.some((item) => item.judged !== null);
 let notice = "";
 
 function announce(text) {
   byId("status").textContent = text;
-}
-
-function speak(code) {
-  language.set(code);
-  if (work.rater) keepWork();
-  render();
 }
 
 function begin(text) {
@@ -35,22 +29,21 @@ function begin(text) {
 
 // The page of an item ----------------------------------------------------------------------------------------------
 
-function bar() {
-  return element("header", { class: "bar" },
-    element("div", { class: "row" },
-      element("h1", { dir: "auto" }, visible(form.title)),
-      element("span", { class: "rater" }, visible(form.rater ? say("adjudication") : work.rater)),
-      ...languageButtons(speak),
-      form.rater ? null : element("button", { type: "button", class: "quiet", onclick: () => { close(); render(); } }, say("other_rater")),
-      loading(say("load"), (file) => { notice = loaded(file); show(); }),
-      keyed(say("save"), "Ctrl+S", saveFile, { class: "first", id: "save", "aria-keyshortcuts": "Control+S" }),
-    ),
-    element("div", { class: "row" },
-      element("progress", { id: "progress", max: n, "aria-label": say("progress") }),
-      element("span", { id: "counts" }), element("span", { id: "kept", class: "about" }),
-    ),
-    element("p", { id: "notice", class: "notice", role: "status" }),
+function* bar() {
+  yield element("h1", { dir: "auto" }, visible(form.title));
+  yield element("div", { class: "row" },
+    element("span", { class: "rater" }, visible(form.rater ? say("adjudication") : work.rater)),
+    form.rater ? null : element("button", { type: "button", class: "quiet", onclick: () => { close(); render(); } }, say("other_rater")),
+    loading(say("load"), (file) => { notice = loaded(file); show(); }),
+    keyed(say("save"), "Ctrl+S", saveFile, { class: "first", id: "save", "aria-keyshortcuts": "Control+S" }),
   );
+  yield element("div", { class: "row" },
+    element("progress", { id: "progress", max: n, "aria-label": say("progress") }),
+    element("span", { id: "counts" }), element("span", { id: "kept", class: "about" }),
+  );
+  yield element("p", { id: "notice", class: "notice", role: "status" });
+  const items = form.items.map((_, place) => element("li", {}, element("button", { type: "button", onclick: () => goTo(place) }, String(place + 1))));
+  yield element("ol", { id: "items", "aria-label": say("items") }, ...items);
 }
 
 // Where words of a scale are long, its buttons show the grades alone, and the words are listed below.
@@ -155,7 +148,17 @@ function showBar() {
   byId("kept").replaceChildren(about.join(" "));
   byId("kept").classList.toggle("problem", !work.isKept);
   byId("notice").textContent = notice || (left ? "" : say(waiting ? "all_done" : "all_filed"));
-  root.style.setProperty("--bar", `${root.firstChild.offsetHeight}px`);
+  showItems();
+  byId("page").style.setProperty("--bar", `${byId("own").parentElement.offsetHeight}px`);
+}
+
+function showItems() {
+  for (const [place, { firstChild: button }] of [...byId("items").children].entries()) {
+    const choice = choiceOf(decisionAt(place));
+    const label = `${say("item", { n: place + 1, of: n })} ${named(choice ?? "open", choices)}`;
+    if (button.title !== label) Object.assign(button, { title: label, ariaLabel: label, className: choice ? `decided ${choice}` : "" });
+    button.ariaCurrent = String(place === work.place);
+  }
 }
 
 function showDock(item) {
@@ -165,7 +168,7 @@ function showDock(item) {
   byId("opinions").replaceChildren(...opinionsOf(item));
   byId("judged").replaceChildren(...judgedOf(item, decisionAt(work.place)));
   const current = currentChoice(work.place);
-  for (const button of root.querySelectorAll("[data-choice]"))
+  for (const button of byId("form").querySelectorAll("[data-choice]"))
     button.setAttribute("aria-pressed", String(button.dataset.choice === current));
   if (form.kind === "quotes") byId("quotes").replaceChildren(quoteList(work.place, removeQuote));
   byId("place").textContent = `${work.place + 1} / ${n}`;
@@ -191,15 +194,18 @@ function showReading(item) {
 }
 
 function render() {
+  const area = byId("form");
+  area.className = work.rater ? "work" : "start";
+  byId("own").replaceChildren(...(work.rater ? bar() : []));
   if (!work.rater) {
-    root.replaceChildren(element("main", { class: "page start" }, ...startPage(speak, begin)));
+    area.replaceChildren(...startPage(begin));
     byId("rater").focus();
     return;
   }
-  root.replaceChildren(bar(), element("main", { class: "work" },
+  area.replaceChildren(
     element("article", { id: "reading", tabindex: "-1", "aria-label": say("item_label") }),
     element("div", { class: "side" }, dock(), rest()),
-  ));
+  );
   showReading(form.items[work.place]);
   show();
 }
@@ -331,7 +337,10 @@ addEventListener("beforeunload", (event) => {
   if (work.rater && !work.isKept && nUnfiled()) event.preventDefault();
 });
 
-language.set(language.code);
+goOnWith(() => {
+  if (work.rater) keepWork();
+  render();
+});
 followOthers(show);
 const rater = raterBefore();
 if (rater) open(rater);

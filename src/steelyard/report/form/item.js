@@ -1,7 +1,8 @@
 // One item: what was asked, the sentence in its answer, the texts that it is decided by, and what others say of it.
 import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
-import { form, has, keyed, language, named, say, textAt, visible } from "./base.js";
+import { has, language, say } from "../html/shell.js";
+import { form, keyed, named, textAt, visible } from "./base.js";
 import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
 import { decisionAt, work } from "./keeping.js";
 

@@ -1,7 +1,8 @@
 // Decisions of one rater: kept in the browser after every change, saved to a file, and loaded from one.
 import { fileName } from "../html/texts.js";
 import { element } from "../html/elements.js";
-import { form, language } from "./base.js";
+import { language, speak } from "../html/shell.js";
+import { form } from "./base.js";
 import { decided, fileOf, isDecided, merged, readFile, unfiled } from "./computing.js";
 
 const NAME = "steelyard-review";
@@ -96,7 +97,7 @@ export function open(rater) {
     Object.assign(work, { decisions: before.decisions, filed: String(filed ?? ""), showsOpen: showsOpen === true });
     Object.assign(work, { showsJudge: showsJudge !== false, hasKeys: hasKeys !== false });
     work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
-    if (code) language.set(code);
+    if (code !== language.code && language.codes.includes(code)) speak(code);
   }
   keep(sessionKey, rater, ofTab);
 }

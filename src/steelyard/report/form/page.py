@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from string import Template
 from typing import Any
 
-from steelyard._version import __version__
 from steelyard.report.form.form import Form, FormItem, Opinion
-from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
+from steelyard.report.html.shell import Page, escaped, in_each_language, page_html, read_part, words_below
 from steelyard.report.views.judging import reason_text
 from steelyard.report.visible import REPLACEMENTS, visible
-from steelyard.report.words import LANGUAGES, Words, read_words
+from steelyard.report.words import Words
 
-_MODULES = (
-    "html/texts", "html/elements", "form/computing", "form/base", "form/keeping", "form/item", "form/start",
-    "form/form",
-)  # fmt: skip
+_MODULES = ("form/computing", "form/base", "form/keeping", "form/item", "form/start", "form/form")
 _WORDS = "form."
-# Halves of surrogate pairs, which no file can hold; each becomes one character, so that offsets stay true.
-_HALF = re.compile("[\ud800-\udfff]")
+_MAIN = (
+    '<noscript><p>{}</p></noscript>\n<div id="form"></div>\n<div id="status" class="alternative" role="status"></div>\n'
+)
 
 
 def form_html(form: Form, words: Words) -> str:
-    """A form as one HTML document that loads nothing and sends nothing.
-
-    words   the language that it begins in; it holds all
-    """
-    script = _script()
-    catalogues = {code: read_words(code) for code in LANGUAGES}
-    return Template(read_part("form/form.html")).substitute(
-        html_lang=HTML_LANG[words.code], version=__version__, policy=html.escape(policy(script)),
-        title=html.escape(visible(form.title)), no_script=html.escape(words("form.no_script")),
-        style=read_part("html/base.css") + read_part("form/form.css"), script=script,
-        form=_HALF.sub("\ufffd", embedded(_form_data(form, catalogues))),
-        words=embedded({"lang": words.code, "html_lang": HTML_LANG,
-                        "texts": {code: words_below(catalogue, _WORDS) for code, catalogue in catalogues.items()}}),
-    )  # fmt: skip
-
-
-@cache
-def _script() -> str:
-    return joined_script(_MODULES)
+    """A form as one HTML document that loads nothing and sends nothing; it opens in the language of the words."""
+    in_each, title = in_each_language(words), visible(form.title)
+    data = {"data": _form_data(form, in_each)}
+    pages = {code: Page(title, _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS))
+             for code, own in in_each.items()}  # fmt: skip
+    return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES)
 
 
 @dataclass

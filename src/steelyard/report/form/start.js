@@ -1,6 +1,7 @@
-// Who decides: the page before the first item, saved files, and the language.
+// Who decides: the page before the first item, and saved files.
 import { element } from "../html/elements.js";
-import { form, language, languages, say, sayIn, visible } from "./base.js";
+import { say } from "../html/shell.js";
+import { form, visible } from "./base.js";
 import { meanings } from "./item.js";
 import { open, readChosen, take, work } from "./keeping.js";
 
@@ -33,18 +34,10 @@ export function loaded(file) {
 
 // The first page ---------------------------------------------------------------------------------------------------
 
-export function languageButtons(speak) {
-  return languages
-    .filter((code) => code !== language.code)
-    .map((code) =>
-      element("button", { type: "button", class: "quiet", lang: code, onclick: () => speak(code) }, sayIn(code, "language")),
-    );
-}
-
 const isReserved = (rater) => rater.toLowerCase() === "adjudication";
 
 // The page before the first item; begin(text) is called once it is known whose form this is.
-export function* startPage(speak, begin) {
+export function* startPage(begin) {
   const problem = element("p", { class: "problem", role: "alert" });
   const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
   const submit = (event) => {
@@ -71,7 +64,6 @@ export function* startPage(speak, begin) {
     problem,
   );
   asking.addEventListener("submit", submit);
-  yield element("div", { class: "row end" }, ...languageButtons(speak));
   yield element("h1", { dir: "auto" }, visible(form.title));
   yield element("p", {}, say(`intro.${form.kind}`, { n }));
   if (form.instructions) yield element("p", { class: "instructions", dir: "auto" }, visible(form.instructions));

@@ -2,7 +2,8 @@
 import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { pieces } from "./computing.js";
-import { data, say } from "./base.js";
+import { say } from "../html/shell.js";
+import { data } from "./base.js";
 
 const SIGNS = { supported: "✓", not_found: "✗", contradicted: "≠", not_judged: "?", no_context: "?" };
 

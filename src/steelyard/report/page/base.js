@@ -1,17 +1,12 @@
-// What the parts of the page share: the data of the report, and its words.
-import { phrase } from "../html/texts.js";
-import { read } from "../html/elements.js";
+// What the parts of the page share: the data of the report.
+import { held, say } from "../html/shell.js";
 import { lazily, measureColumn, offsets, unpack } from "./computing.js";
 
-export const data = read("data");
+export const data = held("data");
 export const nSystems = data.systems.length;
 export const nQuestions = data.ids.length;
 export const order = data.order;
 
-// Words --------------------------------------------------------------------------------------------------------
-
-const words = read("words");
-export const say = (key, values) => phrase(words, key, values);
 export const whole = new Intl.NumberFormat("en-US");
 
 // Columns ------------------------------------------------------------------------------------------------------

@@ -297,18 +297,6 @@ export function neighbours(rows, question) {
   return place < 0 ? [] : [rows[place - 1], rows[place + 1]];
 }
 
-// Files ------------------------------------------------------------------------------------------------------------
-
-// Rows of texts and numbers as CSV (RFC 4180).  A file of the page is for a spreadsheet, which must not compute a text.
-export function csvOf(rows) {
-  const field = (value) => {
-    let text = String(value ?? "");
-    if (/^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?%?$/i.test(text)) text = `'${text}`;
-    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-  };
-  return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
-}
-
 // Charts -----------------------------------------------------------------------------------------------------------
 
 // Room is made for legends on narrow pages, and for squares.

@@ -1,9 +1,10 @@
 // One question in full: its gold, what every system made of it, and the lists of two systems side by side.
 import { stretches } from "../html/texts.js";
 import { byId, element } from "../html/elements.js";
+import { lifetime, say } from "../html/shell.js";
 import { moves, neighbours } from "./computing.js";
 import { judgedAnswer } from "./answer.js";
-import { answerOf, columns, data, lists, nSystems, order, outcomeOf, say } from "./base.js";
+import { answerOf, columns, data, lists, nSystems, order, outcomeOf } from "./base.js";
 import { rowsOfTable } from "./table.js";
 import { follow, change, view } from "./view.js";
 
@@ -192,7 +193,10 @@ function show() {
     const items = () => side.querySelectorAll("ol.chunks > li");
     side.replaceChildren(...system(pair[i], question, pair[1 - i], items));
   }
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) {
+    dialog.showModal();
+    byId("question-close").focus();
+  }
   if (another) dialog.scrollTop = 0;
   for (const text of dialog.querySelectorAll(".text")) {
     // What scrolls can be scrolled from the keyboard.
@@ -250,6 +254,6 @@ export function startDialog() {
     if (!link) return;
     event.preventDefault();
     change({ question: Number(link.dataset.question) });
-  });
+  }, lifetime());
   follow(show);
 }

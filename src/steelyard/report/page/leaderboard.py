@@ -12,14 +12,14 @@ from steelyard.base.arrays import Floats
 from steelyard.experiment.table.same_judge import comparable
 from steelyard.report.charts.plot import finite
 from steelyard.report.contents import Contents
-from steelyard.report.page.tables import Cell, HtmlTable, baseline_row
+from steelyard.report.html.tables import Cell, HtmlTable
+from steelyard.report.page.tables import baseline_row
 from steelyard.report.views.corrections import correction_notes
 from steelyard.report.views.notes import component_notes, interval_key, scores_cluster_notes
 from steelyard.report.views.numbers import best_places, ends, milliseconds, number, percent
 from steelyard.report.views.report import leaderboard_title
 from steelyard.report.views.scores import no_gold_notes, other_intervals
 from steelyard.report.views.verdicts import group_letters
-from steelyard.report.visible import visible
 from steelyard.report.words import Words
 
 
@@ -57,7 +57,7 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         rank = 1 + int((goodness[:, 0] > goodness[i, 0]).sum())
         small = words("compare.verdict.baseline") if system == baseline else ""
         cells = [
-            Cell(visible(system), small, value=place),
+            Cell(system, small, value=place),
             Cell(str(rank) if alike[0] and math.isfinite(goodness[i, 0]) else "–", value=place),
         ]
         for j in range(len(signs)):

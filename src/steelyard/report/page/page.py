@@ -1,10 +1,10 @@
-"""One HTML file: the report in words, tables, charts, and every question; it opens from disk, without network."""
+"""The view of a report: words, tables, charts, and every question."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,11 @@ from steelyard.report.charts.plot import spec_of, theme
 from steelyard.report.charts.shares import draw_distribution
 from steelyard.report.contents import Contents
 from steelyard.report.details.limits import LINKED, SEED
-from steelyard.report.html.document import HTML_LANG, embedded, joined_script, policy, read_part, words_below
+from steelyard.report.html.shell import Page, in_each_language, page_html, read_part, words_below
+from steelyard.report.html.tables import Cell, HtmlTable, prose, table_writer
 from steelyard.report.page.leaderboard import leaderboard_table
 from steelyard.report.page.payload import payload
 from steelyard.report.page.tables import (
-    Cell,
-    HtmlTable,
     baseline_row,
     ceilings_table,
     comparison_tables,
@@ -51,15 +50,15 @@ from steelyard.report.views.outcomes import answer_outcome, listed_outcomes
 from steelyard.report.views.ratings import text_in
 from steelyard.report.views.report import Fact, care, facts, subtitle_text, title_text, verdict
 from steelyard.report.visible import single_line, visible
-from steelyard.report.words import Words
+from steelyard.report.words import LaterWords, Words
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 _WHAT = "the HTML report"
 _MODULES = (
-    "html/texts", "html/elements", "page/computing", "page/base", "page/view", "page/downloads", "page/table",
-    "page/answer", "page/dialog", "page/systems", "page/report",
+    "page/computing", "page/base", "page/view", "page/table", "page/answer", "page/dialog", "page/systems",
+    "page/report",
 )  # fmt: skip
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
@@ -80,57 +79,56 @@ class Figure:
 
 
 def render(contents: Contents, *, words: Words) -> str:
-    """The report as one HTML document that loads nothing and sends nothing.
+    """The report as one HTML document that loads nothing and sends nothing; it opens in the language of the words.
 
     Raises   MissingExtraError without altair, vl-convert and Jinja.
     """
-    jinja2 = require("jinja2", extra="report", what=_WHAT)
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
-    template = environment.from_string(read_part("page/report.html.j2"))
-    return str(template.render(_context(contents, words, jinja2)))
-
-
-def _context(contents: Contents, words: Words, jinja2: Any) -> dict[str, Any]:
-    """What the template fills in."""
-    order = contents.by_mean()
-    charts = draw_charts(contents, words=words)
+    template, later = _template(), LaterWords()
+    charts = draw_charts(contents, words=later)
     charts.pop("leaderboard")  # The table of that name holds the same bars.
-    figures = {name: _figure(name, chart, words) for name, chart in charts.items()}
-    if "differences" in figures and contents.comparison is not None and contents.comparison.margin is not None:
-        caption = f"{figures['differences'].caption} {words('page.differences.margin')}"
-        figures["differences"] = replace(figures["differences"], caption=caption)
+    specs = _specs(contents, later, charts)
+    pages = {
+        code: _page(contents, own, later.filled(specs, own), template) for code, own in in_each_language(words).items()
+    }
+    return page_html(pages, words.code, style=read_part("page/report.css"), modules=_MODULES, library=_bundle())
+
+
+@cache
+def _template() -> Any:
+    """What a report is filled into, as Jinja has compiled it."""
+    jinja2 = require("jinja2", extra="report", what=_WHAT)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(read_part("page/report.html.j2"))
+
+
+def _page(contents: Contents, words: Words, specs: Mapping[str, Any], template: Any) -> Page:
+    safe = require("jinja2", extra="report", what=_WHAT).utils.markupsafe.Markup
+    order, write = contents.by_mean(), table_writer()
+    charts = {name.partition("/")[0]: spec for name, spec in reversed(list(specs.items()))}
     data = payload(contents, words) | {
         "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
         "answer_names": [answer_outcome(code, words) for code in OUTCOMES],
         "baseline": None if contents.comparison is None else single_line(contents.comparison.reference),
     }  # fmt: skip
-    safe = jinja2.utils.markupsafe.Markup
-    script, bundle = _script(), _bundle()
-    style = read_part("html/base.css") + read_part("page/report.css")
-    return {
-        "say": words, "html_lang": HTML_LANG[words.code], "version": __version__,
-        "signature": visible(" ".join(signature_note(contents.scores.signature, words))),
-        "policy": policy(script, bundle), "style": safe(style), "script": safe(script), "bundle": safe(bundle),
-        "title": visible(title_text(contents, words)), "subtitle": visible(subtitle_text(contents, words)),
-        "date": visible(contents.date), "gate": _gate(contents, words),
-        "systems": data["systems"], "measures": data["measures"], "order": order,
-        "verdict": verdict(contents, words), "care": care(contents, words),
-        "facts": [*facts(contents, words), *_gate_fact(contents, words)],
-        "leaderboard": leaderboard_table(contents, words), "corrected": corrected_table(contents, words),
-        "charts": figures, "pair": data["pair"],
-        "tags": data["tag_names"], "counts": _counts(contents, words), "recipe": _recipe(contents),
-        "judging": judging_table(contents, words),
-        "limits": list(_limits(data, words)), **_comparison(contents, words), **_ratings(contents, words),
-        **_diagnosis(contents, words), "outcomes": list(_outcomes(contents, words)),
-        "sections": [name for name in _SECTIONS if name in _sections(contents, charts)],
-        "embedded": {
-            "data": safe(embedded(data)), "words": safe(embedded(_script_words(words))),
-            "specs": safe(embedded(_specs(contents, words, charts))),
-            "configs": safe(embedded({"light": theme(dark=False), "dark": theme(dark=True)})),
-        },
-    }  # fmt: skip
+    sections = [name for name in _SECTIONS if name in _sections(contents, charts)]
+    title = visible(title_text(contents, words))
+    main = template.render(
+        say=words, version=__version__, table=lambda *table, **options: safe(write(*table, **options)),
+        prose=lambda text: safe(prose(text)), title=title, subtitle=visible(subtitle_text(contents, words)),
+        signature=visible(" ".join(signature_note(contents.scores.signature, words))), date=visible(contents.date),
+        gate=_gate(contents, words), systems=data["systems"], measures=data["measures"], order=order,
+        verdict=verdict(contents, words), care=care(contents, words),
+        facts=[*facts(contents, words), *_gate_fact(contents, words)],
+        leaderboard=leaderboard_table(contents, words), corrected=corrected_table(contents, words),
+        charts={name: _figure(name, spec, contents, words) for name, spec in charts.items()}, pair=data["pair"],
+        tags=data["tag_names"], counts=_counts(contents, words), recipe=_recipe(contents),
+        judging=judging_table(contents, words), limits=list(_limits(data, words)), sections=sections,
+        outcomes=list(_outcomes(contents, words)), **_comparison(contents, words), **_ratings(contents, words),
+        **_diagnosis(contents, words),
+    )  # fmt: skip
+    links = [(id, words(f"page.{id}.short")) for id in sections]
+    configs = {"light": theme(dark=False), "dark": theme(dark=True)}
+    return Page(title, main, links, {"data": data, "specs": specs, "configs": configs}, _script_words(words))
 
 
 def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
@@ -140,11 +138,6 @@ def _sections(contents: Contents, charts: Collection[str]) -> set[str]:
     names |= {"outcomes"} if contents.diagnosis.outcomes else set()
     names |= {"judging"} if contents.judging else set()
     return names | ({"ratings"} if contents.ratings else set())
-
-
-@cache
-def _script() -> str:
-    return joined_script(_MODULES)
 
 
 @cache
@@ -169,13 +162,14 @@ def _status(name: str, words: Words) -> str:
 # Charts --------------------------------------------------------------------------------------------------------------
 
 
-def _figure(name: str, chart: TopLevelMixin, words: Words) -> Figure:
-    spec = spec_of(chart)
+def _figure(name: str, spec: Mapping[str, Any], contents: Contents, words: Words) -> Figure:
     height = int(spec["height"]) + 90 if isinstance(spec.get("height"), int) else 300
-    caption, description = words(f"page.{name}.caption"), spec["description"]
+    caption, description = words(f"page.{name}.caption"), str(spec["description"])
     if name == "heatmap":
         # How many questions the heat map shows, and of how many, is for everybody to see.
         return Figure(height, f"{description} {caption}", "")
+    if name == "differences" and contents.comparison is not None and contents.comparison.margin is not None:
+        caption += f" {words('page.differences.margin')}"
     return Figure(height, caption, description)
 
 

@@ -1,32 +1,20 @@
 // What the page does at the start, and its charts.  Data from outside is only ever put into the page as text.  The page
 // holds this and its other modules as one classic script.
+import { cornerOf, offer } from "../html/downloads.js";
+import { byId, element } from "../html/elements.js";
+import { followLight, held, isDark, lifetime, say } from "../html/shell.js";
 import { fileName } from "../html/texts.js";
-import { byId, element, read } from "../html/elements.js";
 import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
-import { columns, data, nQuestions, say, whole } from "./base.js";
+import { columns, data, nQuestions, whole } from "./base.js";
 import { startDialog } from "./dialog.js";
-import { offer, startDownloads } from "./downloads.js";
 import { foldBelow, startSystems } from "./systems.js";
 import { startTable } from "./table.js";
 import { change, view } from "./view.js";
 
-const root = document.documentElement;
-
-// Light and dark -----------------------------------------------------------------------------------------------
-
-const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches);
-const themeButton = byId("theme");
-
-function showTheme() {
-  themeButton.textContent = say(isDark() ? "light" : "dark");
-  for (const chart of charts) if (chart.drawn) chart.draw();
-}
-
 // Charts -------------------------------------------------------------------------------------------------------
 
-const specs = lazily(() => read("specs"));
-const configs = lazily(() => read("configs"));
+const specs = lazily(() => held("specs"));
+const configs = lazily(() => held("configs"));
 
 const FILE_WIDTH = 640;
 
@@ -45,8 +33,7 @@ class Chart {
     });
     const measure = figure.querySelector("select[data-measure-of]");
     const file = () => fileName(this.name.split("/")[0], measure?.selectedOptions[0].text);
-    const corner = element("div", { class: "corner screen" });
-    this.plot.before(corner);
+    const corner = cornerOf(this.plot);
     offer(corner, "SVG", () => `${file()}.svg`, () => this.image((chart) => chart.toSVG()));
     offer(corner, "PNG", () => `${file()}.png`, () => this.image(drawing));
   }
@@ -123,12 +110,9 @@ function startCharts() {
     { rootMargin: "300px" },
   );
   for (const chart of charts) seen.observe(chart.plot);
-  addEventListener("beforeprint", () => {
-    for (const chart of charts) chart.draw(configs().light);
-  });
-  addEventListener("afterprint", () => {
-    for (const chart of charts) chart.draw();
-  });
+  addEventListener("beforeprint", () => charts.forEach((chart) => chart.draw(configs().light)), lifetime());
+  addEventListener("afterprint", () => charts.forEach((chart) => chart.draw()), lifetime());
+  followLight(() => charts.filter((chart) => chart.drawn).forEach((chart) => chart.draw()));
 }
 
 for (const select of document.querySelectorAll("select[data-measure-of]")) {
@@ -175,43 +159,11 @@ function startScatter() {
   redraw();
 }
 
-// Where the reader is ------------------------------------------------------------------------------------------
-
-function startNavigation() {
-  const links = [...document.querySelectorAll(".bar nav a")];
-  const targets = links.map((link) => document.getElementById(link.hash.slice(1)));
-  const show = () => {
-    let now = 0;
-    for (const [i, target] of targets.entries()) if (target.getBoundingClientRect().top < innerHeight * 0.35) now = i;
-    for (const [i, link] of links.entries()) link.setAttribute("aria-current", String(i === now));
-  };
-  let asked = false;
-  addEventListener(
-    "scroll",
-    () => {
-      if (asked) return;
-      asked = true;
-      requestAnimationFrame(() => {
-        asked = false;
-        show();
-      });
-    },
-    { passive: true },
-  );
-  show();
-}
-
-themeButton.addEventListener("click", () => {
-  root.dataset.theme = isDark() ? "light" : "dark";
-  showTheme();
-});
-prefersDark.addEventListener("change", showTheme);
-showTheme();
 startSystems();
-startDownloads();
 startTable();
 startDialog();
-if (view.section) byId(view.section).scrollIntoView();
-startNavigation();
+// Not again in another language, where the reader stays in place.
+if (view.section && document.readyState === "loading") byId(view.section).scrollIntoView();
 startScatter();
-addEventListener("load", startCharts);
+if (window.vegaEmbed) startCharts();
+else addEventListener("load", startCharts, lifetime());

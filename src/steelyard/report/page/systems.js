@@ -1,8 +1,8 @@
 // Where systems are many, the first ones and the baseline are shown, and the others behind a button; their tables sort.
+import { toolsBelow } from "../html/downloads.js";
 import { element } from "../html/elements.js";
+import { say } from "../html/shell.js";
 import { FIRST_SYSTEMS, numberOf, ordered } from "./computing.js";
-import { say } from "./base.js";
-import { toolsBelow } from "./downloads.js";
 
 // A button below what shows n systems, all of them or the first ones; nothing where they are few.
 export function foldBelow(node, n, show) {

@@ -1,5 +1,7 @@
 // The table of questions: filters, columns, order, pages.
+import { csvFile, offer } from "../html/downloads.js";
 import { byId, element } from "../html/elements.js";
+import { say } from "../html/shell.js";
 import {
   columnsOf,
   difference,
@@ -13,8 +15,7 @@ import {
   shortened,
   signed,
 } from "./computing.js";
-import { columns, data, nQuestions, nSystems, order, outcomeOf, say, answerOf, stageOf, statusOf, whole } from "./base.js";
-import { csvFile, offer } from "./downloads.js";
+import { answerOf, columns, data, nQuestions, nSystems, order, outcomeOf, stageOf, statusOf, whole } from "./base.js";
 import { facts, follow, change, view } from "./view.js";
 
 const table = byId("question-table");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from steelyard.comparison.result import Comparison
 from steelyard.diagnosis.funnel import Funnel
@@ -13,6 +13,7 @@ from steelyard.gates.gating import Gate
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
+from steelyard.report.html.tables import Cell, HtmlTable, sheet_table
 from steelyard.report.views.comparison import comparison_sheets, drift_sheet
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.diagnosis import ceilings_sheet, funnel_sheet, stages_of
@@ -30,57 +31,7 @@ from steelyard.report.views.judge_card import judge_card
 from steelyard.report.views.numbers import number, percent
 from steelyard.report.views.outcomes import outcome_sections
 from steelyard.report.views.ratings import advice_lines, interval_text, rating_text, value_text
-from steelyard.report.views.sheet import Sheet
-from steelyard.report.visible import visible
 from steelyard.report.words import Words
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell.
-
-    text, small   what it says, and what is added below in small type
-    style         best for the best value of a column, text for words that begin at the left
-    pill          low or top for a rating at an end of its levels, plain for one between; "" for no rating
-    value         the number, or the ends of its order, that the column is sorted by; of a head, 1 where the lowest
-                  value comes first and -1 where the highest does, None where nothing is sorted by it
-    ends          of the interval of the value
-    bar           low, value and high in per cent of the width of the cell, which all cells of a column share
-    """
-
-    text: str
-    small: str = ""
-    style: str = ""
-    pill: str = ""
-    value: float | None = None
-    ends: tuple[float, float] | None = None
-    bar: tuple[float, float, float] | None = None
-
-
-@dataclass(frozen=True)
-class HtmlTable:
-    """A caption for readers that do not see the page, a header, rows of cells, and notes below.
-
-    shown_row   where the rows are systems, the row that is always shown (of the baseline, or else the first); where
-            there are many, the others are folded in behind a button.  None where rows are something else
-    """
-
-    caption: str
-    header: Sequence[Cell]
-    rows: Sequence[Sequence[Cell]]
-    notes: Sequence[str] = field(default=())
-    shown_row: int | None = None
-
-
-def sheet_table(sheet: Sheet, caption: str, *, texts: int = 0) -> HtmlTable:
-    """A sheet as a table, whose columns of words are the first `texts`."""
-
-    def style(r: int, c: int) -> str:
-        return "best" if (r, c) in sheet.best else "text" if c < texts else ""
-
-    rows = [[Cell(visible(text), style=style(r, c)) for c, text in enumerate(row)] for r, row in enumerate(sheet.rows)]
-    header = [Cell(visible(text), style="text" if c < texts else "") for c, text in enumerate(sheet.header)]
-    return HtmlTable(caption, header, rows, [visible(note) for note in sheet.notes])
 
 
 def baseline_row(contents: Contents) -> int:
@@ -97,7 +48,7 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
-        rows = [[*row[:-1], replace(row[-1], style="text")] for row in table.rows]
+        rows = [[*row[:-1], replace(row[-1], style="text long")] for row in table.rows]
         reference = next(r for r, row in enumerate(comparison.rows[measure]) if row.is_reference)
         tables.append((measure, replace(table, header=header, rows=rows, shown_row=reference)))
     if (drift := drift_sheet(comparison, words)) is not None:
@@ -117,9 +68,9 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         rows = [[Cell(name), cell] for name, cell in zip(names, cells[0], strict=True)]
     else:
         header = [Cell(words("page.head.system")), *map(Cell, names)]
-        rows = [[Cell(visible(system)), *row] for system, row in zip(order, cells, strict=True)]
+        rows = [[Cell(system), *row] for system, row in zip(order, cells, strict=True)]
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
-    notes = [words("ratings.interval"), *reach, *map(visible, advice_lines(contents.ratings, contents.profile, words))]
+    notes = [words("ratings.interval"), *reach, *advice_lines(contents.ratings, contents.profile, words)]
     baseline = baseline_row(contents) if len(order) > 1 else None
     return HtmlTable(words("page.ratings.caption"), header, rows, notes, shown_row=baseline)
 
@@ -135,7 +86,7 @@ def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
     if rating.reachable < 1:
         small = words("page.ratings.of_at_most", value=small, most=number(rating.reachable))
     below = "" if rating.level is None else "low" if rating.level not in rating.levels else "plain"
-    style = "" if below else "wraps"
+    style = "" if below else "long"
     return Cell(rating_text(rating, words), small, style, pill="top" if rating.is_top else below)
 
 
@@ -149,7 +100,7 @@ def gate_table(gate: Gate, contents: Contents, words: Words) -> HtmlTable:
     rows = []
     for system in systems:
         checks, outcome = checks_of(gate, system), outcome_of(gate, system)
-        cells = [Cell(visible(system)), Cell(outcome_text(outcome, words), pill=_GATE_PILLS[outcome])]
+        cells = [Cell(system), Cell(outcome_text(outcome, words), pill=_GATE_PILLS[outcome])]
         rows.append([*cells, *(_check_cell(checks.get(key), gate, words) for key in columns)])
     header = [Cell(words("page.head.system")), Cell(words("gate.head.outcome")), *map(Cell, columns.values())]
     why = [words("page.gate.unseen")] if any(unseen_notes(gate.checks, words)) else []
@@ -170,16 +121,14 @@ def funnel_table(contents: Contents, words: Words) -> HtmlTable:
     rows = dict(zip(stages_of(funnels), sheet.rows, strict=False))
     stages = [stage for stage in rows if any(funnel.counts()[stage] for funnel in funnels)]
     empty = [rows[stage][0] for stage in rows if stage not in stages]
-    cells = [
-        [Cell(visible(funnels[i].system)), *(Cell(rows[stage][i + 1]) for stage in stages)] for i in contents.by_mean()
-    ]
+    cells = [[Cell(funnels[i].system), *(Cell(rows[stage][i + 1]) for stage in stages)] for i in contents.by_mean()]
     notes = [words("page.funnel.empty", stages=words.listed(empty))] if empty else []
     header = [Cell(words("page.head.system")), *(Cell(rows[stage][0]) for stage in stages)]
     return HtmlTable(
         words("page.funnel.title"),
         header,
         cells,
-        [*notes, *map(visible, sheet.notes)],
+        [*notes, *sheet.notes],
         shown_row=baseline_row(contents),
     )  # fmt: skip
 
@@ -214,12 +163,12 @@ def tags_table(contents: Contents, words: Words) -> HtmlTable:
     """Tags down, systems across: shares of their questions whose gold was found; tags with gold alone."""
     order = contents.by_mean()
     rows = [
-        [Cell(visible(tag)), Cell(f"{funnels[0].n_queries:,}"), *_shares([funnels[i] for i in order])]
+        [Cell(tag), Cell(f"{funnels[0].n_queries:,}"), *_shares([funnels[i] for i in order])]
         for tag, funnels in contents.diagnosis.by_tag.items()
         if any(funnel.n_winnable for funnel in funnels)
     ]
     header = [Cell(words("page.head.tag")), Cell(words("page.head.questions")),
-              *(Cell(visible(contents.scores.systems[i])) for i in order)]  # fmt: skip
+              *(Cell(contents.scores.systems[i]) for i in order)]  # fmt: skip
     return HtmlTable(words("page.funnel.by_tag"), header, rows, [words("page.funnel.tag_note", k=contents.diagnosis.k)])
 
 

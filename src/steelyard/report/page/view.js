@@ -1,5 +1,6 @@
 // What the page shows of the questions, in one place: the table, the dialog and the address follow it.
 import { byId } from "../html/elements.js";
+import { lifetime } from "../html/shell.js";
 import { addressOf, firstView, viewAt } from "./computing.js";
 import { data } from "./base.js";
 
@@ -44,5 +45,5 @@ function readAddress() {
   showView();
 }
 
-addEventListener("hashchange", readAddress);
+addEventListener("hashchange", readAddress, lifetime());
 Object.assign(view, viewAt(location.hash, facts));

@@ -1,7 +1,7 @@
 // Files of what the page shows: tables as CSV, charts as SVG and PNG.  They are put together here; nothing is asked for.
-import { element } from "../html/elements.js";
-import { csvOf } from "./computing.js";
-import { say } from "./base.js";
+import { element } from "./elements.js";
+import { say } from "./shell.js";
+import { csvOf, fileName, onWhite } from "./texts.js";
 
 // The row of buttons below a table or a chart; it comes with the first of them.
 export function toolsBelow(node) {
@@ -16,7 +16,7 @@ export function offer(tools, label, name, contents) {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   };
-  tools.append(element("button", { type: "button", class: "quiet", title: say("save", { format: label }), onclick: save }, label));
+  tools.append(element("button", { type: "button", class: "quiet", title: say("download", { format: label }), onclick: save }, label));
 }
 
 // Spreadsheets take a file for UTF-8 where it begins so.
@@ -36,7 +36,24 @@ function rowsOf(table) {
   );
 }
 
+// In a corner of a figure.
+export function cornerOf(drawing) {
+  const corner = element("div", { class: "corner screen" });
+  drawing.before(corner);
+  return corner;
+}
+
+function drawnOnWhite(drawing) {
+  const style = getComputedStyle(document.documentElement);
+  const copy = drawing.cloneNode(true);
+  copy.style.background = "white";
+  return onWhite(new XMLSerializer().serializeToString(copy), (name) => style.getPropertyValue(name));
+}
+
+// Buttons for all tables, and for the charts that are drawn already.
 export function startDownloads() {
-  for (const table of document.querySelectorAll("table[data-csv]"))
-    offer(toolsBelow(table.closest(".scroll")), "CSV", () => `${table.dataset.csv}.csv`, () => csvFile(rowsOf(table)));
+  for (const table of document.querySelectorAll("#page table[data-csv]"))
+    offer(toolsBelow(table.closest(".scroll")), "CSV", () => `${fileName(table.dataset.csv)}.csv`, () => csvFile(rowsOf(table)));
+  for (const figure of document.querySelectorAll("#page figure[data-name]"))
+    offer(cornerOf(figure.firstElementChild), "SVG", () => `${figure.dataset.name}.svg`, () => drawnOnWhite(figure.querySelector("svg")));
 }
