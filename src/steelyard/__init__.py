@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer
 if TYPE_CHECKING:
     from typing import Any
 
+    from steelyard import plain
     from steelyard.base.errors import (
         DuplicateError,
         InputError,
@@ -40,38 +41,6 @@ if TYPE_CHECKING:
     from steelyard.experiment.door.weighing import Weighing
     from steelyard.experiment.exporting import export
     from steelyard.experiment.judging import judge
-    from steelyard.experiment.plain import (
-        bpref,
-        dcg,
-        err,
-        f,
-        f1,
-        hit_rate,
-        judged,
-        map,
-        mrr,
-        ndcg,
-        precision,
-        r_precision,
-        rbp,
-        recall,
-        recall_cap,
-        score,
-    )
-    from steelyard.experiment.plain_answers import (
-        answer_f1,
-        answer_precision,
-        answer_recall,
-        citation_precision,
-        citation_support,
-        citation_validity,
-        contains,
-        content_f1,
-        exact_match,
-        faithfulness,
-        score_answer,
-        token_f1,
-    )
     from steelyard.experiment.scorers import scorer
     from steelyard.experiment.self_testing import self_test
     from steelyard.experiment.table.scores import Scores
@@ -118,10 +87,6 @@ _HOMES = {
     "data.questions": "Questions",
     "data.chunk_table": "Corpus",
     "measures": "Alignment Measure definitions measure parse",
-    "experiment.plain": "bpref dcg err f f1 hit_rate judged map mrr ndcg precision r_precision rbp recall "
-    "recall_cap score",
-    "experiment.plain_answers": "answer_f1 answer_precision answer_recall citation_precision citation_support "
-    "citation_validity contains content_f1 exact_match faithfulness score_answer token_f1",
     "data.loading": "load",
     "rag.labelling": "label",
     "rag.own.system": "run",
@@ -147,6 +112,9 @@ _HOMES = {
     "experiment.door.weighing": "Weighing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+_MODULES = ("plain",)
+"""Modules that are public as a whole."""
 
 __all__ = [
     "Agreement",
@@ -188,66 +156,41 @@ __all__ = [
     "Weighing",
     "__version__",
     "agreement",
-    "answer_f1",
-    "answer_precision",
-    "answer_recall",
     "bench_rerankers",
-    "bpref",
     "calibrate",
     "calibrate_review",
-    "citation_precision",
-    "citation_support",
-    "citation_validity",
     "compare",
-    "contains",
-    "content_f1",
-    "dcg",
     "definitions",
     "diagnose",
-    "err",
     "evaluate",
-    "exact_match",
     "export",
-    "f",
-    "f1",
-    "faithfulness",
     "gate",
-    "hit_rate",
     "import_review",
     "judge",
-    "judged",
     "label",
     "load",
     "load_test",
-    "map",
     "measure",
-    "mrr",
-    "ndcg",
     "panel",
     "parse",
+    "plain",
     "plan",
     "pool_review",
-    "precision",
-    "r_precision",
     "rate",
-    "rbp",
-    "recall",
-    "recall_cap",
     "report_review",
     "run",
     "sample_review",
-    "score",
-    "score_answer",
     "scorer",
     "self_test",
     "stage",
-    "token_f1",
     "weigh",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that importing Steelyard costs next to nothing."""
+    if name in _MODULES:
+        return import_module(f"steelyard.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
     value = getattr(import_module(f"steelyard.{_HOME_OF[name]}"), name)

@@ -54,7 +54,7 @@ def test_characters_need_evidence(measure: str) -> None:
     with pytest.raises(MeasureError, match=f"{measure}@5 needs gold evidence, and a run that has more than ids"):
         sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}, f"{measure}@5")
     with pytest.raises(MeasureError, match=f"{measure} needs gold evidence, and a run that has more than ids"):
-        sy.score(measure, ["a"], {"a"})
+        sy.plain.score(measure, ["a"], {"a"})
     with pytest.raises(MeasureError, match=f"{measure} needs gold evidence"):
         sy.evaluate([{"qid": "q", "gold_evidence": ["a"], "evidence": []}], {"q": ["a"]}, measure)
 

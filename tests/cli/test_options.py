@@ -93,7 +93,7 @@ def damaged_parts() -> dict[str, Any]:
         (lambda: sy.compare(WEIGHING, rule="any"), r"rule says how runs are weighed, and these are; call sy.weigh\("),
         (lambda: sy.compare(SCORES, missing="skip"), "missing needs rankings, and these are scores"),
         (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),
-        (lambda: sy.Report.of(SCORES), r"report needs rankings, and was given Scores.*sy.report\(sy.weigh\("),
+        (lambda: sy.Report.of(SCORES), r"report needs rankings, and was given Scores.*sy.Report.of\(sy.weigh\("),
         (lambda: sy.rate("q.txt", "faq"), r"rate takes Scores, and was given 'q.txt'; call sy.rate\(sy.evaluate\("),
         (lambda: sy.gate(TRUTH), "gate takes a truth and runs, a Weighing or Scores, and was given a dict alone"),
         (lambda: sy.gate(sy.diagnose(WEIGHING)), "and was given a Diagnosis"),

@@ -15,7 +15,7 @@ def test_a_set_has_no_order() -> None:
     with pytest.raises(sy.InputError, match="nor a list in order"):
         sy.evaluate({"q": {"a": 1}}, {"q": {"a", "b"}}, "mrr")
     with pytest.raises(sy.InputError, match="a set was passed"):
-        sy.mrr({"a", "b"}, {"a"})  # type: ignore[arg-type]
+        sy.plain.mrr({"a", "b"}, {"a"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rows", ["q1,d1,2\nq1,d9,1\n", "q1,d1,1\nq1,d9,3\nq1,d2,2\n"])
@@ -89,7 +89,7 @@ def test_a_cell_that_runs_twice() -> None:
     try:
         define()
         define()
-        assert sy.score("trial_alias@5", ["a"], {"a"}) == 1
+        assert sy.plain.score("trial_alias@5", ["a"], {"a"}) == 1
     finally:
         registry._definitions.remove("trial_measure")
         for alias in ("trial_measure", "trial_alias"):
@@ -109,7 +109,7 @@ def test_a_measure_of_the_wrong_length() -> None:
 
     try:
         with pytest.raises(sy.MeasureError, match=r"gave an array of shape \(2,\), expected \(1,\)"):
-            sy.score("trial_long", ["a"], {"a"})
+            sy.plain.score("trial_long", ["a"], {"a"})
     finally:
         registry._definitions.remove("trial_long")
         registry._spellings.remove("trial_long")

@@ -23,7 +23,7 @@ def table(name: str) -> list[Any]:
 @pytest.mark.parametrize("case", table("case"))
 def test_one_list(case: dict[str, Any]) -> None:
     truth, run = {"q": case["gains"]}, {"q": case["retrieved"]}
-    assert sy.score(case["measure"], case["retrieved"], case["gains"]) == pytest.approx(case["want"], **CLOSE)
+    assert sy.plain.score(case["measure"], case["retrieved"], case["gains"]) == pytest.approx(case["want"], **CLOSE)
     scores = sy.evaluate(truth, run, case["measure"])
     if scores.without_gold:  # Where no question has gold, nothing is measured.
         assert (np.isnan(scores.values.item()), case["want"]) == (True, 0)

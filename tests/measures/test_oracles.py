@@ -91,7 +91,7 @@ def test_pytrec_eval_rounds_recall_levels_as_trec_eval_9_did() -> None:
     labels, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 1.0}}
     found = pytrec_eval.RelevanceEvaluator(labels, {"iprec_at_recall"}).evaluate(run)["q"]
     for level in LEVELS:
-        theirs, own = found[f"iprec_at_recall_{level:.2f}"], sy.score(f"iprec@{level}", ["a"], labels["q"])
+        theirs, own = found[f"iprec_at_recall_{level:.2f}"], sy.plain.score(f"iprec@{level}", ["a"], labels["q"])
         assert theirs == (int(level * 3 + 0.9) <= 1)
         assert own == (math.floor(level * 3 + 0.5) <= 1)
 
@@ -132,7 +132,7 @@ def test_scikit_learn_ndcg(listed: tuple[list[str], list[int]], k: int | None) -
     for gain, y_true in (("linear", [labels]), ("exp", exponential)):
         for name, theirs in (("ndcg", ndcg_score), ("dcg", dcg_score)):
             want = theirs(y_true, falling, k=k, ignore_ties=True)
-            assert sy.score(f"{name}(gain={gain}){cut}", docs, truth) == pytest.approx(want, rel=1e-12, abs=1e-12)
+            assert sy.plain.score(f"{name}(gain={gain}){cut}", docs, truth) == pytest.approx(want, rel=1e-12, abs=1e-12)
 
 
 @examples(100)
@@ -141,7 +141,7 @@ def test_scikit_learn_average_precision(listed: tuple[list[str], list[int]], min
     docs, labels = listed
     want = average_precision_score(np.array(labels) >= min_gain, range(len(docs), 0, -1))
     truth = dict(zip(docs, labels, strict=True))
-    assert sy.score(f"map(min_gain={min_gain})", docs, truth) == pytest.approx(want, rel=1e-12)
+    assert sy.plain.score(f"map(min_gain={min_gain})", docs, truth) == pytest.approx(want, rel=1e-12)
 
 
 def test_scikit_learn_averages_over_ties() -> None:

@@ -250,8 +250,8 @@ def test_spellings(text: str, want: str) -> None:
 
 def test_hits_is_the_rate_not_the_count_of_ranx() -> None:
     """Most texts mean by hits@k whether anything was hit; ranx means how many, which is n_relevant_retrieved here."""
-    assert sy.score("hits@3", ["a", "b", "c"], {"a", "b"}) == 1
-    assert sy.score("n_relevant_retrieved@3", ["a", "b", "c"], {"a", "b"}) == 2
+    assert sy.plain.score("hits@3", ["a", "b", "c"], {"a", "b"}) == 1
+    assert sy.plain.score("n_relevant_retrieved@3", ["a", "b", "c"], {"a", "b"}) == 2
 
 
 def test_the_coefficient_of_set_f_is_the_square_of_beta() -> None:

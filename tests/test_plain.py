@@ -39,7 +39,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 
 
 def plain(name: str) -> Callable[..., float]:
-    return getattr(sy, name)  # type: ignore[no-any-return]
+    return getattr(sy.plain, name)  # type: ignore[no-any-return]
 
 
 def evaluated(measure: object, ranked: list[str], gains: object) -> float:
@@ -74,15 +74,19 @@ def test_score_equals_evaluate(
     definition: Any, ranked: list[str], gains: dict[str, float], data: st.DataObject
 ) -> None:
     spec = data.draw(specs(definition))
-    assert sy.score(spec, ranked, gains) == sy.score(str(spec), ranked, gains) == evaluated(spec, ranked, gains)
+    assert (
+        sy.plain.score(spec, ranked, gains)
+        == sy.plain.score(str(spec), ranked, gains)
+        == evaluated(spec, ranked, gains)
+    )
 
 
 def test_every_plain_function_is_tested() -> None:
-    from steelyard.experiment import plain as module
+    from tests.test_plain_answers import OF_CONTEXTS, OF_GOLD
 
-    own = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    own = {name for name, value in vars(sy.plain).items() if getattr(value, "__module__", "") == sy.plain.__name__}
     public = {name for name in own if not name.startswith("_")}
-    assert public == {*WITH_K, *WITHOUT_K, "score"}
+    assert public == {*WITH_K, *WITHOUT_K, "score", *OF_CONTEXTS, *OF_GOLD, "score_answer"}
 
 
 @pytest.mark.parametrize("name", WITH_K + WITHOUT_K)
@@ -102,7 +106,7 @@ def test_whole_numbers_and_their_texts_are_the_same_ids(name: str) -> None:
     want = plain(name)(["1", "2", "3"], {"3": 2, "1": 1, "9": 0})
     for ranked, gains in (([1, 2, 3], {"3": 2, "1": 1, "9": 0}), (np.array([1, 2, 3]), {3: 2, 1: 1.0, 9: 0})):
         assert plain(name)(ranked, gains) == want
-    assert sy.precision([1, 2], {"1"}, k=1) == 1
+    assert sy.plain.precision([1, 2], {"1"}, k=1) == 1
 
 
 @pytest.mark.parametrize("name", WITH_K + WITHOUT_K)
