@@ -28,6 +28,7 @@ from steelyard.rag.config import (
     Count,
     File,
     Text,
+    Written,
     as_stage,
     existing_path,
     parse_measures,
@@ -297,7 +298,7 @@ class BenchSystem(_Table):
         return self
 
 
-class BenchConfig(_Table):
+class BenchConfig(Written, _Table):
     """A bench: read it with `BenchConfig.read(path)` or `BenchConfig.of(mapping)`.  Paths are absolute.
 
     truth, candidates, documents, queries   as `evaluate` takes truth, run, corpus and queries; None where not named
@@ -334,9 +335,6 @@ class BenchConfig(_Table):
     load: LoadTable | None = None
     value: ValueTable | None = None
     folder: File = Path("benches")
-    _values: Mapping[str, Any] = PrivateAttr({})
-    _base: Path = PrivateAttr(Path())
-    _origin: Origin = PrivateAttr(Origin())
 
     @classmethod
     def read(cls, path: str | Path) -> BenchConfig:
@@ -419,21 +417,6 @@ class BenchConfig(_Table):
             values[key] = {**values[key], **value} if tables else value
         with self._origin.locating():
             return self._of(values, base=self._base, stem=self.name, origin=self._origin)
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """What was written."""
-        return self._values
-
-    @property
-    def base(self) -> Path:
-        """The folder that paths which were written count from."""
-        return self._base
-
-    @property
-    def origin(self) -> Origin:
-        """Where it comes from, for messages."""
-        return self._origin
 
     @property
     def base_name(self) -> str:

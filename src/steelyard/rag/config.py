@@ -288,7 +288,31 @@ class PipelineSettings(BaseModel):
         return Stage(stage.kind, {key: value for key, value in stage.settings.items() if key != COUNTS.get(role)})
 
 
-class Config(PipelineSettings):
+class Written(BaseModel):
+    """A configuration that knows how it was written: its values, the folder that paths count from, and its file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    _values: Mapping[str, Any] = PrivateAttr({})
+    _base: Path = PrivateAttr(Path())
+    _origin: Origin = PrivateAttr(Origin())
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What was written."""
+        return self._values
+
+    @property
+    def base(self) -> Path:
+        """The folder that its paths count from."""
+        return self._base
+
+    @property
+    def origin(self) -> Origin:
+        """The file, for messages; without a name where there is none."""
+        return self._origin
+
+
+class Config(Written, PipelineSettings):
     """A run: read it with `Config.read(path)` or `Config.of(mapping)`.  Its paths are absolute.
 
     concurrency   questions under way at once, None for what the stages say
@@ -304,9 +328,6 @@ class Config(PipelineSettings):
     sweep: Annotated[dict[str, Any], AfterValidator(_parse_sweep), Words("a table of lists")] = {}
     folder: File = Path("runs")
     cache: Annotated[bool | File, Words("a path, true or false")] = True
-    _values: Mapping[str, Any] = PrivateAttr({})
-    _base: Path = PrivateAttr(Path())
-    _origin: Origin = PrivateAttr(Origin())
 
     @model_validator(mode="after")
     def _target_or_documents(self) -> Self:
@@ -468,21 +489,6 @@ class Config(PipelineSettings):
     def passages(self) -> int:
         """Passages that the generator sees."""
         return self.count("generate", 5)
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """What was written."""
-        return self._values
-
-    @property
-    def base(self) -> Path:
-        """The folder that its paths count from."""
-        return self._base
-
-    @property
-    def origin(self) -> Origin:
-        """The file, for messages; without a name where there is none."""
-        return self._origin
 
     def resolved(self) -> dict[str, Any]:
         """What config.json holds: every value, paths absolute, secrets blotted out."""
