@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,19 @@ class Novel:
         pieces = [{"text": t} if kind == "texts" else {"doc": "novel", "quote": t} for t in self.passages]
         return [{"qid": "anna", "query": self.query, "evidence": pieces}]
 
+    @cached_property
+    def locator(self) -> Locator:
+        return Locator(self.text)
+
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        locator = Locator(self.text)
-        return [locator.find(passage)[0] for passage in self.passages]
+        return [self.locator.find(passage)[0] for passage in self.passages]
+
+    @cached_property
+    def as_the_gold_was_cut(self) -> sy.Chunks:
+        """Its chunks without carriage returns, by the chunker of the gold."""
+        text = self.text.replace("\r\n", "\n")
+        return sy.Chunks.of([sy.Document("novel", text)], Recursive(1000, 100, overlap_mode="langchain").spans)
 
     def weigh(self, kind: str, system: sy.Pipeline, *measures: str, rule: str = "any") -> tuple[list[float], sy.Scores]:
         found = outputs(system, {"anna": self.query})
@@ -102,13 +113,12 @@ class TestNovel:
         assert [len(passage) for passage in novel.passages] == [784, 947, 440]
 
     def test_each_passage_is_located_once_and_none_is_there_raw(self, novel: Novel) -> None:
-        locator = Locator(novel.text)
-        assert [locator.find(passage) for passage in novel.passages] == [
+        assert [novel.locator.find(passage) for passage in novel.passages] == [
             [(8794, 9594)], [(534458, 535418)], [(535350, 535796)],
         ]  # fmt: skip
         for passage in novel.passages:
             assert passage not in novel.text
-            ((start, end),) = locator.find(passage)
+            ((start, end),) = novel.locator.find(passage)
             assert " ".join(novel.text[start:end].split()) == " ".join(passage.split())
 
     @pytest.mark.parametrize("rerank", [None, "lexical"])
@@ -116,10 +126,10 @@ class TestNovel:
     def test_six_pipelines(self, novel: Novel, vectors_of_the_novel: Path, name: str, rerank: str | None) -> None:
         """Measures of spans equal a count of single characters: what passages 2 and 3 share counts once."""
         system = sy.Pipeline(
-            {"novel": novel.text}, chunk=RECURSIVE, k=10, rerank=rerank, cache=vectors_of_the_novel, **SEARCHES[name]
+            {"novel": novel.text}, chunk=RECURSIVE, k=100, rerank=rerank, cache=vectors_of_the_novel, **SEARCHES[name]
         )
-        found, spans = system.search(novel.query), novel.spans()
-        assert len(found) == 10
+        deep, spans = system.search(novel.query), novel.spans
+        found = deep[:10]
         gold = {i for span in spans for i in range(*span)}
         shown = {i for passage in found for i in range(passage.start, passage.end)}
         assert len(gold) == sum(end - start for start, end in spans) - 68
@@ -135,8 +145,7 @@ class TestNovel:
         if name == "bm25" and not rerank:
             # The name stands in a hundred chunks; those of the gold come at 28, 30 and 43.
             assert got == [0, 0, 0, 0]
-            deep = sy.Pipeline({"novel": novel.text}, chunk=RECURSIVE, k=100)
-            assert {"novel#11", "novel#672", "novel#673"} <= {p.chunk_id for p in deep.search(novel.query)[20:60]}
+            assert {"novel#11", "novel#672", "novel#673"} <= {p.chunk_id for p in deep[20:60]}
 
     def test_by_texts_a_passage_that_a_border_cuts_is_found_by_the_half_of_it(self, novel: Novel) -> None:
         """Our chunks hold passages 1 and 3 whole; 2 is cut apart, and whole in two chunks together."""
@@ -156,8 +165,7 @@ class TestNovel:
 
     def test_the_published_numbers(self, novel: Novel) -> None:
         """Three texts of which two are covered by 2 of 10 chunks, over the chunks that the gold was cut from."""
-        text = novel.text.replace("\r\n", "\n")
-        chunks = sy.Chunks.of([sy.Document("novel", text)], Recursive(1000, 100, overlap_mode="langchain").spans)
+        chunks = novel.as_the_gold_was_cut
         run = picked(chunks, [1, 2, 686, 3, 4, 5, 687, 6, 7, 8])
         scores = sy.evaluate(novel.questions("texts"), run, TUTORIAL, corpus=chunks)
         assert [f"{value:.2f}" for value in scores.means[0]] == ["1.00", "0.20", "0.67", "0.31"]
@@ -165,8 +173,7 @@ class TestNovel:
         assert scores.gold[0].lost == ()
 
     def test_texts_and_quotes_agree_where_no_border_cuts(self, novel: Novel) -> None:
-        text = novel.text.replace("\r\n", "\n")
-        chunks = sy.Chunks.of([sy.Document("novel", text)], Recursive(1000, 100, overlap_mode="langchain").spans)
+        chunks = novel.as_the_gold_was_cut
         run = picked(chunks, [687, 1, 686, 2])
         recall = [
             sy.evaluate(novel.questions(kind), run, ["evidence_recall@10"], corpus=chunks, rule="contains").means[0, 0]
@@ -186,7 +193,8 @@ class TestNovel:
         self, novel: Novel, chunk: Recursive, crlf: bool, whole: list[int]
     ) -> None:
         text = novel.text if crlf else novel.text.replace("\r\n", "\n")
-        spans, locator = chunk.spans(text), Locator(text)
+        spans = chunk.spans(text)
+        locator = novel.locator if crlf else Locator(text)
         places = [locator.find(passage)[0] for passage in novel.passages]
         assert [sum(a <= start and end <= b for a, b in spans) for start, end in places] == whole
         if not crlf:
