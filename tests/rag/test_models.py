@@ -24,7 +24,7 @@ sentence_transformers = pytest.importorskip("sentence_transformers", reason="the
 
 
 def instances(stage: Any) -> Instances[Any]:
-    models: Instances[Any] = getattr(stage, "_encoder", stage)._models
+    models: Instances[Any] = stage._models
     return models
 
 

@@ -189,7 +189,8 @@ def _prepared(
             f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
             "corpus=..., --corpus DOCUMENTS"
         )
-    return _Work(asked, own_scale, pool, pairs, graded_before(keep, save, own_scale), pooled)
+    existing = graded_before(keep, save, own_scale)
+    return _Work(asked, own_scale, pool, pairs=pairs, existing=existing, sources=pooled)
 
 
 def open_pooled(
@@ -204,7 +205,7 @@ def open_pooled(
     texts, queries = open_corpus(corpus), _queries(asked)
     pools = [run_pool(system, depth, texts) for system in systems]
     of_runs = {id: pool.texts.get(id) for pool in pools for ids in pool.doc_ids.values() for id in ids}
-    pools += [word_pool(queries, documents, depth, unit, of_runs) for documents in corpora]
+    pools += [word_pool(queries, documents, depth, unit=unit, of_runs=of_runs) for documents in corpora]
     pool = merged(pools, asked)
     if not pool.n_pairs:
         raise InputError(

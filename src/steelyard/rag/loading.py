@@ -68,6 +68,11 @@ def searched_documents(path: Path, progress: Progress) -> tuple[Sequence[Documen
     return load_documents(path, "utf-8", progress)
 
 
+def first_names(names: Sequence[str]) -> str:
+    """The first of some names, for a message."""
+    return ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
+
+
 def named_note(code: str, names: Sequence[str]) -> Note:
     """A note of n things, the first of them by name."""
     return Note(code, {"n": len(names), "names": list(names[:NAMES_SHOWN])})

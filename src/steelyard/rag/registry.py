@@ -131,7 +131,7 @@ def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | N
     if ":" in kind:
         maker = import_object(kind, f"{role} stage", folder)
         if role == "rerank" and takes_texts(maker):
-            check_own(kind, maker, f"{role} stage", "steelyard.stages", folder)
+            check_own(kind, maker, f"{role} stage", "steelyard.stages", folder=folder)
             return FunctionReranker.of(maker, settings)
         _check_fit(role, kind, maker)
     else:

@@ -154,7 +154,7 @@ def import_target(path: str, folder: Path | None = None) -> Any:
     if ":" not in path:
         raise InputError(f"target {path!r} names no object; expected module:object")
     function = import_object(path, "target", folder)
-    check_own(path, function, "target", "steelyard.targets", folder)
+    check_own(path, function, "target", "steelyard.targets", folder=folder)
     return function
 
 

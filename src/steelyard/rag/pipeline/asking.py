@@ -252,7 +252,9 @@ class Asking:
         if len(scores) and not (math.isfinite(scores[0]) and math.isfinite(scores[-1])):
             last = stages.search_names[0] if stages.fuser is None else "fuse"
             raise StageError("a chunk's score is not a finite number; check the index and fuse stages", stage=last)
-        best = _best_of_documents(self.prepared.chunks.owner[positions]) if stages.of_documents else slice(None)
+        owner = self.prepared.chunks.owner[positions]
+        # Of documents, places of the first chunk of each, in order.
+        best = np.sort(np.unique(owner, return_index=True)[1]) if stages.of_documents else slice(None)
         positions, scores = positions[best][: stages.k], scores[best][: stages.k]
         are_result = stages.reranker is None and len(candidates) == len(positions)
         return Ranked(positions, scores, None if are_result else candidates)
@@ -300,11 +302,6 @@ class _Step:
             error.stage = error.stage or self._stage
         elif isinstance(error, Exception) and not isinstance(error, SteelyardError):
             raise stage_error(self._stage, error) from error
-
-
-def _best_of_documents(owner: Ints) -> Ints:
-    """Places of the first chunk of each document, in order."""
-    return np.sort(np.unique(owner, return_index=True)[1])
 
 
 def _reranked(head: Ints, tail: Ints, scores: Floats) -> Ranking:

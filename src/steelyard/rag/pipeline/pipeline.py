@@ -251,13 +251,16 @@ class Pipeline:
         key = ""
         with self._open_cache() as cache:
             with stage_errors("chunk"):
-                chunks, more = cut_documents(documents, stages.chunker, descriptions["chunk"], cache, progress)
+                chunks, more = cut_documents(
+                    documents, stages.chunker, description=descriptions["chunk"], cache=cache, progress=progress
+                )
             if stages.embedder is not None:
                 at_once = n_at_once([concurrency_of(stages.embedder)], self._wished)
                 with stage_errors("embed"):
                     vectors, key = embed_texts(
-                        chunks.texts, stages.embedder, descriptions["embed"], cache, progress, concurrency=at_once
-                    )
+                        chunks.texts, stages.embedder, description=descriptions["embed"], cache=cache,
+                        progress=progress, concurrency=at_once,
+                    )  # fmt: skip
         for i, index in enumerate(stages.indexes):
             progress("index", i, len(stages.indexes))
             with stage_errors("index"):
@@ -266,7 +269,7 @@ class Pipeline:
         more = [*more, *_few_results(self.k, chunks, of_documents=stages.of_documents)]
         width = 0 if vectors is None else vectors.shape[1]
         ranks = document_tie_rank(chunks) if stages.of_documents else tie_rank(chunks.ids)
-        return Prepared(chunks, ranks, key, width, (*notes, *more))
+        return Prepared(chunks, tie_rank=ranks, embedder_key=key, width=width, notes=(*notes, *more))
 
     def search(self, query: str) -> list[Passage]:
         """At most k passages for a question; nothing is generated.

@@ -19,7 +19,7 @@ from steelyard.base.progress import Progress
 from steelyard.data.corpus import Chunks, Document
 from steelyard.rag.concurrency import results_of
 from steelyard.rag.fingerprint import Description, digest, texts_digest
-from steelyard.rag.loading import NAMES_SHOWN, named_note
+from steelyard.rag.loading import first_names, named_note
 from steelyard.rag.protocols import Embedder, FittedEmbedder
 from steelyard.rag.stages.chunking import as_chunker
 from steelyard.services.cache import NoCache, Store, text_key
@@ -98,7 +98,7 @@ def stage_error(stage: str | None, error: Exception) -> StageError:
 
 
 def cut_documents(
-    documents: Sequence[Document], chunker: object, description: Description, cache: StageCache, progress: Progress
+    documents: Sequence[Document], chunker: object, *, description: Description, cache: StageCache, progress: Progress
 ) -> tuple[Chunks, list[Note]]:  # fmt: skip
     """All chunks, those of texts that were cut before from the cache; with a note of documents that gave none.
 
@@ -120,7 +120,9 @@ def cut_documents(
     progress("chunk", len(documents), len(documents))
     flat = np.concatenate([np.empty((0, 2), np.int64), *(spans[text] for text in text_keys)])
     if not len(flat):
-        raise InputError(_no_chunk([document.doc_id for document in documents]))
+        names = first_names([document.doc_id for document in documents])
+        listed = f"{len(documents)} document{'s' * (len(documents) != 1)}{names and f': {names}'}"
+        raise InputError(f"no chunk could be made of {listed}; expected some text")
     uncut = [d.doc_id for d, text in zip(documents, text_keys, strict=True) if d.text and not len(spans[text])]
     owner = np.repeat(np.arange(len(documents)), [len(spans[text]) for text in text_keys])
     notes = [named_note("documents_without_chunks", uncut)] if uncut else []
@@ -128,8 +130,8 @@ def cut_documents(
 
 
 def embed_texts(
-    texts: Sequence[str], embedder: Embedder, description: Description, cache: StageCache, progress: Progress,
-    *, concurrency: int = 1,
+    texts: Sequence[str], embedder: Embedder, *, description: Description, cache: StageCache, progress: Progress,
+    concurrency: int = 1,
 ) -> tuple[Vectors, str]:  # fmt: skip
     """(n, d) vectors of all chunks, and the key under which the cache has them.
 
@@ -142,7 +144,7 @@ def embed_texts(
     store, key = cache if description.complete else StageCache(), description.digest
     if isinstance(embedder, FittedEmbedder):
         key = digest(key, texts_digest(text_keys), __version__)
-        _fit(embedder, texts, store, key, progress)
+        _fit(embedder, texts, store=store, key=key, progress=progress)
     else:
         embedder.fit(texts)
     vectors = {text: vector for text, (vector, _) in store.vectors(key, "document", text_keys).items()}
@@ -189,7 +191,7 @@ def check_query_vector(vector: Any, width: int) -> Vectors:
     return checked
 
 
-def _fit(embedder: FittedEmbedder, texts: Sequence[str], store: StageCache, key: str, progress: Progress) -> None:
+def _fit(embedder: FittedEmbedder, texts: Sequence[str], *, store: StageCache, key: str, progress: Progress) -> None:
     """Fit an embedder to the corpus, or restore what it learnt before."""
     progress("fit", 0, 1)
     state = store.state(key)
@@ -225,9 +227,3 @@ def _check_vectors(vectors: Any, n: int) -> Vectors:
             f"embed: gave an array of shape {checked.shape} for {n} texts; expected one row of finite numbers a text"
         )
     return checked
-
-
-def _no_chunk(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
-    documents = f"{len(names)} document{'' if len(names) == 1 else 's'}{': ' + shown if shown else ''}"
-    return f"no chunk could be made of {documents}; expected some text"

@@ -10,10 +10,10 @@ from steelyard.data.corpus import Document
 from steelyard.data.folders.run_folder import read_config, read_documents
 from steelyard.data.settings_table import differing_rows, settings_table
 from steelyard.rag.fingerprint import NO_RESULT
+from steelyard.rag.loading import first_names
 from steelyard.rag.protocols import System
 
 
-_NAMES_SHOWN = 3
 _SETTINGS_SHOWN = 8
 _LONGEST_VALUE = 80
 _PART_OF = {"top_n": "rerank", "passages": "generate"}
@@ -71,19 +71,9 @@ def _changed_documents(folder: Path, documents: Sequence[Document]) -> Iterator[
         return
     edited = [name for name, text in earlier.items() if name in now and now[name] != text]
     added, removed = [name for name in now if name not in earlier], [name for name in earlier if name not in now]
-    if edited:
-        yield f"{len(edited)} of {len(earlier)} documents {_is_or_are(edited)} edited ({_named(edited)})"
-    if added:
-        yield f"{len(added)} {_is_or_are(added)} new ({_named(added)})"
-    if removed:
-        yield f"{len(removed)} {_is_or_are(removed)} gone ({_named(removed)})"
+    changes = ((edited, f" of {len(earlier)} documents", "edited"), (added, "", "new"), (removed, "", "gone"))
+    for names, among, what in changes:
+        if names:
+            yield f"{len(names)}{among} {'is' if len(names) == 1 else 'are'} {what} ({first_names(names)})"
     if not (edited or added or removed):
         yield "documents in another order"
-
-
-def _is_or_are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")

@@ -49,7 +49,7 @@ class RunLines:
                     n_damaged += 1
                 else:
                     if raw.endswith(b"\n"):
-                        lines.append(RunLine(query_id, without_results(response), path, start, end))
+                        lines.append(RunLine(query_id, without_results(response), path=path, start=start, end=end))
                     else:
                         n_damaged += 1
                 start = end

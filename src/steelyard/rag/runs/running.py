@@ -87,7 +87,7 @@ def _run(
     if not todo and writer.is_finished():
         return read_run_folder(writer.path)
     writer.begin()
-    first = dict.fromkeys(list(todo)[:GIVE_UP_AFTER])
+    first = dict.fromkeys(list(todo)[:GIVE_UP_AFTER])  # Their errors; None of one that did not fail.
     asked = [(query_id, query, writer.retrieved.get(query_id)) for query_id, query in todo.items()]
     with (
         writer.appending(),
@@ -100,15 +100,11 @@ def _run(
             progress("questions", len(responses), len(queries))
             if query_id in first:
                 first[query_id] = response.error
-                _refuse_to_go_on(list(first.values()))
+                errors = list(first.values())
+                if len(errors) == GIVE_UP_AFTER and errors[0] is not None and len(set(errors)) == 1:
+                    raise StageError(f"the first {GIVE_UP_AFTER} questions all failed: {errors[0]}")
     writer.finish(responses)
     return read_run_folder(writer.path)
-
-
-def _refuse_to_go_on(errors: Sequence[str | None]) -> None:
-    """Raise   StageError where all of the first questions failed, with the same error; None is of one that did not."""
-    if len(errors) == GIVE_UP_AFTER and errors[0] is not None and len(set(errors)) == 1:
-        raise StageError(f"the first {GIVE_UP_AFTER} questions all failed: {errors[0]}")
 
 
 def _read_questions(questions: Any) -> Sequence[Asked]:

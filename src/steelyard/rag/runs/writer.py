@@ -171,7 +171,10 @@ class RunWriter:
             write_manifest(self._at, self._manifest())
             write_json(self._at / CONFIG, self._system.resolved())
             if not (self._has_tables(self._at) or (self._continues and self._has_tables(self.path))):
-                self._write_tables()
+                if self._system.corpus is not None:
+                    write_chunks(self._at, self._system.corpus)
+                elif self._system.documents is not None:
+                    write_documents(self._at, self._system.documents)
 
     @contextmanager
     def appending(self) -> Iterator[Self]:
@@ -245,20 +248,9 @@ class RunWriter:
 
     def _has_tables(self, folder: Path) -> bool:
         """Whether a folder has all that the run has of chunks and documents."""
-        names = (
-            []
-            if self._system.documents is None
-            else [DOCUMENTS]
-            if self._system.corpus is None
-            else [DOCUMENTS, CHUNKS]
-        )
+        tables = {DOCUMENTS: self._system.documents, CHUNKS: self._system.corpus}
+        names = [name for name, table in tables.items() if table is not None]
         return all((folder / name).exists() for name in names)
-
-    def _write_tables(self) -> None:
-        if self._system.corpus is not None:
-            write_chunks(self._at, self._system.corpus)
-        elif self._system.documents is not None:
-            write_documents(self._at, self._system.documents)
 
     def _line_files(self) -> list[Path]:
         """The files whose lines count, the latest one last."""

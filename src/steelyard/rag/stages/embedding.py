@@ -21,7 +21,7 @@ from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.rag.registry import stage
 from steelyard.services.models.embeddings import Encoder, OpenAIEmbeddings
-from steelyard.services.models.local import ModelName, check_model, identity_of
+from steelyard.services.models.local import check_model, identity_of
 from steelyard.text.tokens import Accents, Chinese, Simplify, Stem, Tokenizer, tokenizer_of
 
 _VERSION = b"steelyard-lsa-1\n"
@@ -159,7 +159,7 @@ class LSA:
 
 @stage("embed", "sentence-transformers")
 @dataclass(eq=False)
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(Encoder):
     """Vectors by a model of sentence-transformers, of length 1.
 
     model        a folder, or a name on the hub, looked for on this machine first; a name with a dot or slash in front,
@@ -173,17 +173,12 @@ class SentenceTransformerEmbedder:
     vector may depend on its company.
     """
 
-    model: ModelName
-    batch_size: Annotated[int, at_least(1)] = 32
-    device: str | None = None
     query_prefix: str = ""
     document_prefix: str = ""
-    max_length: Annotated[int, at_least(1)] | None = None
-    _encoder: Encoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
-        self._encoder = Encoder(self.model, self.batch_size, device=self.device, max_length=self.max_length)
+        super().__post_init__()
         check_model("embed sentence-transformers", self.model)
 
     def fit(self, texts: Sequence[str]) -> None:
@@ -191,18 +186,18 @@ class SentenceTransformerEmbedder:
 
         Raises   InputError where it cannot be loaded.
         """
-        self._encoder.load()
+        self.load()
 
     def documents(self, texts: Sequence[str]) -> Vectors:
         """(n, d) one vector a text.
 
         Raises   InputError where the model cannot be loaded; StageError where it fails or gives NaN.
         """
-        return self._encoder.vectors([self.document_prefix + text for text in texts])
+        return self.vectors([self.document_prefix + text for text in texts])
 
     def query(self, text: str) -> Vectors:
         """(d,) the vector of a question; raises as `documents` does."""
-        vector: Vectors = self._encoder.vectors([self.query_prefix + text])[0]
+        vector: Vectors = self.vectors([self.query_prefix + text])[0]
         return vector
 
     def identity(self) -> str:

@@ -167,7 +167,11 @@ class Dense:
         if k < 1 or not q.any():
             return _nothing()
         slack = self._slack(q)
-        near = self._near_by_faiss(q, k, slack) if self._flat is not None else self._near_by_numpy(q, k, slack)
+        near = (
+            self._near_by_faiss(q, k, slack)
+            if self._flat is not None
+            else at_least_the_kth(self._vectors @ q, k, slack=slack)
+        )
         # Products of float32 are exact in float64; a sum along one row does not depend on the other rows.
         scores = (self._vectors[near].astype(np.float64) * q.astype(np.float64)).sum(axis=1)
         return best(near, scores, k)
@@ -193,9 +197,6 @@ class Dense:
         relative = (width + 2) * 2.0**-24 * 1.01
         underflow = width * float(np.finfo(np.float32).tiny)
         return 2 * (relative * self._longest * float(_lengths(q[None])[0]) + underflow)
-
-    def _near_by_numpy(self, q: Vectors, k: int, slack: float) -> Ints:
-        return at_least_the_kth(self._vectors @ q, k, slack=slack)
 
     def _near_by_faiss(self, q: Vectors, k: int, slack: float) -> Ints:
         wanted = min(k + _SPARE, len(self._vectors))

@@ -27,9 +27,6 @@ class OpenAIEmbeddings(OpenAIEndpoint):
     batch_size: Annotated[int, at_least(1)] = 64
     dimensions: Annotated[int, at_least(1)] | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-
     def _address(self) -> tuple[str, str]:
         return "embedding", f"{self.base_url.rstrip('/')}/embeddings"
 
@@ -94,9 +91,9 @@ class Encoder:
     """
 
     model: ModelName
-    batch_size: int = 32
+    batch_size: Annotated[int, at_least(1)] = 32
     device: str | None = None
-    max_length: int | None = None
+    max_length: Annotated[int, at_least(1)] | None = None
     _models: Instances[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
