@@ -213,7 +213,7 @@ def run_folder(path: Path, **config: Any) -> Path:
     ("weigh", "says"),
     [
         ({"rule": {}}, "`rule` is {}"),
-        ({"fold": [1]}, "`fold.0` is 1"),
+        ({"steps": [1]}, "`steps.0` is 1"),
         ({"min_gain": "x"}, "`min_gain` is 'x'"),
         ("x", "it is 'x'"),
     ],

@@ -264,10 +264,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
-            "halls.jsonl halls=halls.jsonl --labels decided.json --target-precision 0.9 --seed 3 -f markdown "
+            "halls.jsonl halls=halls.jsonl --labels decided.json --target 0.9 --seed 3 -f markdown "
             "-o calibration.json --examples text.md",
             lambda: sy.calibrate_review(
-                    "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target_precision=0.9, seed=3,
+                    "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target=0.9, seed=3,
                     examples=["A few words."],
                 ).text("markdown", lang="en"),
         ),

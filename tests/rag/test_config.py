@@ -201,9 +201,9 @@ def test_files_beside_the_configuration_are_found_from_anywhere(folder: Path) ->
 
 
 def test_how_gold_is_looked_up_is_checked_at_once() -> None:
-    weigh = Config.of({"documents": ".", "weigh": {"rule": " share >= .50", "fold": ["quotes", "lower"]}}).weigh
+    weigh = Config.of({"documents": ".", "weigh": {"rule": " share >= .50", "steps": ["quotes", "lower"]}}).weigh
     assert weigh.options() == {"rule": "share>=0.5", "min_gain": None, "steps": ("lower", "quotes"), "cluster": None}
-    for wrong, told in (({"rule": "half"}, "no rule is called 'half'"), ({"fold": ["quots"]}, "did you mean quotes")):
+    for wrong, told in (({"rule": "half"}, "no rule is called 'half'"), ({"steps": ["quots"]}, "did you mean quotes")):
         with pytest.raises(InputError, match=told):
             Config.of({"documents": ".", "weigh": wrong})
 

@@ -136,7 +136,7 @@ def test_further_steps_are_named(text: str, quote: str, steps: tuple[str, ...], 
     for surrounding in ("", "Something else stands here. 别的。 " * 2000):
         whole = surrounding + text + surrounding
         reason = why_not(whole, quote, steps)
-        assert f"it is found with steps {further} (--steps, or fold in [weigh]" in reason
+        assert f"it is found with steps {further} (--steps, or steps in [weigh]" in reason
         assert Locator(whole, further.split(", ")).find(quote)
         with pytest.raises(InputError, match=re.escape(reason)):
             locate(whole, quote, steps=steps)

@@ -156,7 +156,7 @@ COMMANDS = {
         [
             options.QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
             argument(
-                "--target-precision", type=float,
+                "--target", type=float,
                 help="The share of what is called supported that is to be; without it, the greatest sensitivity + "
                 "specificity.",
             ),

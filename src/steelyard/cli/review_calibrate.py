@@ -18,7 +18,7 @@ from steelyard.review.calibrating import calibrate_review
 
 
 def run(
-    questions: str, runs: list[str], *, table: ItemTable, target_precision: float | None, output: Path | None,
+    questions: str, runs: list[str], *, table: ItemTable, target: float | None, output: Path | None,
     examples: Path | None, verdicts: list[str], judge: str | None, labels: list[str], format: str | None, seed: int,
     lang: str | None,
 ) -> None:  # fmt: skip
@@ -26,7 +26,7 @@ def run(
     words, format = read_words(lang), chosen_format(Calibration, None, format)
     refuse_overwriting(output or "-", [questions, *run_paths(runs), *([examples] if examples else [])])
     calibration = calibrate_review(
-        questions, runs, table=table, target_precision=target_precision, judge=judge,
+        questions, runs, table=table, target=target, judge=judge,
         verdicts=named_verdicts(verdicts), labels=named_labels(labels), examples=lines_of(examples), seed=seed,
     )  # fmt: skip
     if output is not None:

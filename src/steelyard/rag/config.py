@@ -22,7 +22,7 @@
     measures = ["recall@10"]
     rule = "share>=0.5"
     min_gain = 1.0
-    fold = ["lower", "white_space"]      how texts are folded before they are compared
+    steps = ["lower", "white_space"]     how texts are folded before they are compared
     [sweep]                              for `steelyard sweep`: what varies, each a list of values
     chunk.size = [300, 1000]
     index = ["bm25", "dense", ["bm25", "dense"]]
@@ -220,19 +220,19 @@ class TargetSettings(BaseModel):
 class Weigh(BaseModel):
     """How the run is weighed; None leaves it to the weighing.
 
-    fold      steps by which texts are compared;   cluster   which questions count as one
+    steps     of folding, by which texts are compared;   cluster   which questions count as one
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     measures: Measures | None = None
     rule: Annotated[str, AfterValidator(lambda rule: str(SpanRule.parse(rule)))] | None = None
     min_gain: Annotated[float, Limits()] | None = None
-    fold: Annotated[list[str], AfterValidator(lambda steps: list(in_order(steps)))] | None = None
+    steps: Annotated[list[str], AfterValidator(lambda steps: list(in_order(steps)))] | None = None
     cluster: Text | None = None
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `evaluate`, the measures left aside."""
-        steps = None if self.fold is None else tuple(self.fold)
+        steps = None if self.steps is None else tuple(self.steps)
         rule = self.rule or defaults.RULE
         return {"rule": rule, "min_gain": self.min_gain, "steps": steps, "cluster": self.cluster}
 
@@ -241,7 +241,7 @@ class Weigh(BaseModel):
 
         Raises   InputError for a rule that does not exist, and for gold that does not fit the unit.
         """
-        steps = DEFAULT_STEPS if self.fold is None else tuple(self.fold)
+        steps = DEFAULT_STEPS if self.steps is None else tuple(self.steps)
         return resolver_of(questions, rule=self.rule or defaults.RULE, steps=steps, unit=unit)
 
 
@@ -506,7 +506,7 @@ class Config(Written, PipelineSettings):
         if self.concurrency is not None:
             settings["concurrency"] = self.concurrency
         settings["weigh"] = {key: value for key, value in self.weigh if value is not None}
-        settings |= {"folder": self.folder, "cache": self.cache}
+        settings |= {"folder": self.stepser, "cache": self.cache}
         blotted: dict[str, Any] = without_secrets(to_jsonable_python(settings, fallback=str))
         return blotted
 

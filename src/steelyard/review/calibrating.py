@@ -312,7 +312,7 @@ def calibrate_review(
     runs: object,
     *,
     table: ItemTable = "grounded",
-    target_precision: float | None = None,
+    target: float | None = None,
     judge: str | None = None,
     verdicts: object = None,
     labels: object = None,
@@ -323,8 +323,8 @@ def calibrate_review(
 
     questions, runs   as `sy.judge` takes them; of several systems, all were judged by the same judge
     table             what people were asked: "grounded", "joint", "correctness" or "said"
-    target_precision  the threshold is the lowest at which so large a share of what is called supported is; by default
-                      that of the greatest sensitivity + specificity
+    target            of precision: the threshold is the lowest at which so large a share of what is called supported
+                      is; by default that of the greatest sensitivity + specificity
     judge, verdicts   whose verdicts count, as `sy.evaluate` takes them
     labels            where reviews are kept: a path or a Review, or system -> these; by default the run folders
     examples          texts that the judge was shown in its prompt; items with these do not count
@@ -333,7 +333,7 @@ def calibrate_review(
     _, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels)
     return calibrate(
         [own.verdicts for own in systems], together(systems), table,
-        rule="youden" if target_precision is None else "precision", target=target_precision, examples=examples,
+        rule="youden" if target is None else "precision", target=target, examples=examples,
         seed=seed,
     )  # fmt: skip
 

@@ -104,7 +104,7 @@ class Locator:
         if nearest is None:
             return f"{refusal}, and nothing there resembles it; check that it belongs to this document"
         more = self._further_steps(quote, nearest)
-        folding = f"it is found with steps {', '.join(more or ())} (--steps, or fold in [weigh] of a configuration)"
+        folding = f"it is found with steps {', '.join(more or ())} (--steps, or steps in [weigh] of a configuration)"
         advice = folding if more else "copy the quote from the document again"
         where = f"characters {nearest.start} to {nearest.end} ({_percent(nearest.similarity)} alike)"
         return f"{refusal}; the nearest passage is at {where}: {_shown(nearest.text, _SHOWN)!r}; {advice}"
@@ -185,7 +185,7 @@ def why_not(text: str, quote: str, steps: Iterable[str] = DEFAULT_STEPS) -> str:
     >>> print(why_not("He said “no” at once.", 'said "no" at'))
     the quote 'said "no" at' is not in the text (with steps lower, white_space); the nearest passage is at characters
     3 to 15 (83.3% alike): 'said “no” at'; it is found with steps lower, white_space, quotes (--steps, or
-    fold in [weigh] of a configuration)
+    steps in [weigh] of a configuration)
     """
     return Locator(text, steps).why_not(quote)
 

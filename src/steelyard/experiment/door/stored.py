@@ -71,7 +71,7 @@ def open_scores(
 _WEIGH = Table(
     optional={
         "rule": str,
-        "fold": Each(list, str),
+        "steps": Each(list, str),
         "cluster": str,
         "measures": Each(list, str),
         "min_gain": (int, float),
@@ -100,8 +100,8 @@ def _weighed(
         )
     except ValueError as error:
         raise InputError(f"{folder.path / CONFIG}: in `weigh`, {error}") from None
-    named = {name: settings.get(name) for name in ("rule", "cluster", "min_gain")}
-    named |= {"steps": settings.get("fold"), "unit": folder.config.get("unit")}
+    named = {name: settings.get(name) for name in ("rule", "steps", "cluster", "min_gain")}
+    named |= {"unit": folder.config.get("unit")}
     configured = {name: value for name, value in named.items() if value}
     weighing = weigh(folder.questions if truth is None else truth, [folder.path], **{**configured, **options})
     specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
