@@ -506,7 +506,7 @@ class Config(Written, PipelineSettings):
         if self.concurrency is not None:
             settings["concurrency"] = self.concurrency
         settings["weigh"] = {key: value for key, value in self.weigh if value is not None}
-        settings |= {"folder": self.stepser, "cache": self.cache}
+        settings |= {"folder": self.folder, "cache": self.cache}
         blotted: dict[str, Any] = without_secrets(to_jsonable_python(settings, fallback=str))
         return blotted
 
