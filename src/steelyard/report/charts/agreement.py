@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.raters.agreement import Agreement
 from steelyard.comparison.raters.pairs import RaterPair
-from steelyard.report.charts.plot import LISTED, N_COLOURED, altair, plot, titled, tooltips
+from steelyard.report.charts.plot import N_COLOURED, altair, plot, titled, tooltips
 from steelyard.report.views.numbers import number
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
@@ -61,7 +61,7 @@ def _confusion(pairs: Sequence[RaterPair], words: Words) -> TopLevelMixin | None
     ink = alt.condition("datum.share > 0.5", alt.value("#ffffff"), alt.value("#23282d"))
     texts = base.mark_text().encode(text=alt.Text("items:Q", format=",d"), color=ink)
     values = {**names, "same": int(np.trace(pair.confusion)), "items": pair.n}
-    return titled(alt.layer(cells, texts), "confusion", words, values, height=_SIDE, width=_SIDE)
+    return titled([cells, texts], "confusion", words, values, height=_SIDE, width=_SIDE)
 
 
 def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words) -> TopLevelMixin | None:
@@ -93,12 +93,14 @@ def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words)
     if cut is not None and ratings.n_questions is None:
         # Items of one question are no independent evidence, as these intervals take them for.
         layers.insert(0, base.mark_rule(opacity=0.45, strokeWidth=2).encode(y=alt.Y("low:Q", **domain), y2="high:Q"))
-    texts = [_text(name, [row for row in rows if row["rater"] == name], words) for name in order]
-    values = {
-        "title": words(f"charts.reliability.{kind}_title", **names),
-        "listed": words.listed([text for text in texts if text], LISTED),
-    }
-    return titled(alt.layer(*layers), "reliability", words, values, height=_HEIGHT)
+    own = [[row for row in rows if row["rater"] == name] for name in order]
+    listed = [
+        words("charts.reliability.of", rater=first["rater"], first=number(first["value"], 3),
+              low=f"{first['label']:.3g}", last=number(last["value"], 3), high=f"{last['label']:.3g}")
+        for first, last in ((of_rater[0], of_rater[-1]) for of_rater in own if of_rater)
+    ]  # fmt: skip
+    values = {"title": words(f"charts.reliability.{kind}_title", **names)}
+    return titled(layers, "reliability", words, values, height=_HEIGHT, listed=listed)
 
 
 def _points(pair: RaterPair, cut: Any, places: dict[Any, int] | None) -> list[dict[str, Any]]:
@@ -143,11 +145,3 @@ def _bins(n_items: Ints) -> list[slice]:
 
 def _mean(values: Floats, weights: Ints) -> float:
     return float((values * weights).sum() / weights.sum())
-
-
-def _text(name: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
-    if not rows:
-        return ""
-    first, last = rows[0], rows[-1]
-    return words("charts.reliability.of", rater=name, first=number(first["value"], 3), low=f"{first['label']:.3g}",
-                 last=number(last["value"], 3), high=f"{last['label']:.3g}")  # fmt: skip

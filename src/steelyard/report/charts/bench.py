@@ -13,12 +13,24 @@ from steelyard.base.arrays import Floats
 from steelyard.bench.bench import Bench
 from steelyard.bench.frames import CENSORED_MS, LOOPS
 from steelyard.report.charts.bench_front import draw_cost, draw_latency, paired_ends
-from steelyard.report.charts.plot import LISTED, WIDTH, altair, beside, log_axis, plot, series, titled, tooltips
+from steelyard.report.charts.plot import (
+    WIDTH,
+    altair,
+    beside,
+    dashed,
+    intervals,
+    log_axis,
+    plot,
+    series,
+    titled,
+    tooltips,
+)
 from steelyard.report.views.bench_summary import shown_rows
 from steelyard.report.views.bench_tables import (
     Row,
     in_order,
     load_text,
+    named,
     objective_text,
     of_loop,
     places_of,
@@ -43,11 +55,15 @@ def draw_quality(bench: Bench, words: Words) -> TopLevelMixin | None:
     of_measure = rows_of(bench.quality.filter(pl.col("measure") == measure, pl.col("reranked").is_not_nan()))
     if not of_measure:
         return None
-    points = [_point(row) for row in of_measure]
     depths = sorted({row["depth"] for row in of_measure})
     ceilings = {row["depth"]: row["ceiling"] for row in of_measure if row["ceiling"] is not None}
-    systems = list(dict.fromkeys(point["system"] for point in points))
-    points = [{**point, "at": beside(point["depth"], point["system"], systems)} for point in points]
+    systems = list(dict.fromkeys(single_line(row["system"]) for row in of_measure))
+    # The mean after reranking, with the interval of its difference to the base around it.
+    points = [
+        {"system": single_line(row["system"]), "depth": row["depth"], "value": row["reranked"], "low": low,
+         "high": high, "at": beside(row["depth"], single_line(row["system"]), systems)}
+        for row in of_measure for low, high in [paired_ends(row, row["reranked"])]
+    ]  # fmt: skip
     x = alt.X("depth:Q", title=words("charts.bench_quality.axis"), scale=alt.Scale(type="log", nice=False, padding=24),
               axis=alt.Axis(values=depths, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=measure, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
@@ -55,7 +71,7 @@ def draw_quality(bench: Bench, words: Words) -> TopLevelMixin | None:
     at = alt.X("at:Q")
     lines = plot(points).encode(x=at, y=y, color=colour, tooltip=tooltips(
         words, system="N", depth="Q:d", value="Q:.4f", low="Q:.4f", high="Q:.4f"))  # fmt: skip
-    ends = plot(points).mark_rule(strokeWidth=2, opacity=0.4).encode(x=at, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    ends = intervals(points, x=at, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     ceiling = plot([{"depth": depth, "value": value} for depth, value in sorted(ceilings.items())]).encode(x=x, y=y)
     base = plot([{"value": of_measure[0]["base"], "depth": depths[0]}]).encode(y=y)
     layers = [
@@ -69,21 +85,13 @@ def draw_quality(bench: Bench, words: Words) -> TopLevelMixin | None:
         label = plot([{"depth": max(ceilings), "value": ceilings[max(ceilings)]}]).mark_text(
             align="right", dy=-10, text=words("charts.bench_quality.ceiling"))  # fmt: skip
         layers.append(label.encode(x=x, y=y))
-    values = {"measure": measure, "base": number(of_measure[0]["base"], 3),
-              "listed": words.listed([_text(row, words) for row in of_measure], LISTED)}  # fmt: skip
-    return titled(alt.layer(*layers), "bench_quality", words, values, height=_HEIGHT)
-
-
-def _point(row: Row) -> dict[str, Any]:
-    """The mean after reranking, with the interval of its difference to the base around it."""
-    low, high = paired_ends(row, row["reranked"])
-    return {"system": single_line(row["system"]), "depth": row["depth"], "value": row["reranked"], "low": low,
-            "high": high}  # fmt: skip
-
-
-def _text(row: Row, words: Words) -> str:
-    return words("charts.bench_quality.of", system=single_line(row["system"]), depth=row["depth"],
-                 value=number(row["reranked"], 3), ceiling=number(row["ceiling"], 3))  # fmt: skip
+    listed = [
+        words("charts.bench_quality.of", system=single_line(row["system"]), depth=row["depth"],
+              value=number(row["reranked"], 3), ceiling=number(row["ceiling"], 3))
+        for row in of_measure
+    ]  # fmt: skip
+    values = {"measure": measure, "base": number(of_measure[0]["base"], 3)}
+    return titled(layers, "bench_quality", words, values, height=_HEIGHT, listed=listed)
 
 
 _POINTS = 200
@@ -108,16 +116,21 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
     x = alt.X("ms:Q", title=words("charts.bench_shares.axis"), **times_axis)
     y = alt.Y("share:Q", title=words("charts.bench_shares.share"), scale=alt.Scale(domain=[0, 1]),
               axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
-    colour = series("system", list(curves), _places(curves, bench))
+    # Levels of load, which are many of one system, have colours one by one.
+    by_name = {named(row): row["system"] for row in rows_of(bench.choice)}
+    places = places_of((by_name[name] for name in curves), bench.config) if set(curves) <= set(by_name) else []
+    colour = series("system", list(curves), places)
     lines = plot(rows).mark_line(interpolate="step-after", strokeWidth=2).encode(
         x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))  # fmt: skip
     layers = [lines]
     if rules:
-        layers.insert(0, plot(rules).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x=x))
-        layers.insert(0, plot(rules).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(y=y))
-    texts = [words("charts.bench_shares.of", system=name, p50=milliseconds(float(np.median(times))),
-                   p95=milliseconds(_quantile(times, 0.95))) for name, times in curves.items()]  # fmt: skip
-    return titled(alt.layer(*layers), "bench_shares", words, {"listed": words.listed(texts, LISTED)}, height=_HEIGHT)
+        layers = [dashed(rules, opacity=0.7, y=y), dashed(rules, opacity=0.7, x=x), *layers]
+    listed = [
+        words("charts.bench_shares.of", system=name, p50=milliseconds(float(np.median(times))),
+              p95=milliseconds(float(np.quantile(times, 0.95, method="higher"))))
+        for name, times in curves.items()
+    ]  # fmt: skip
+    return titled(layers, "bench_shares", words, {}, height=_HEIGHT, listed=listed)
 
 
 def _curves(bench: Bench, words: Words) -> dict[str, Floats]:
@@ -130,22 +143,11 @@ def _curves(bench: Bench, words: Words) -> dict[str, Floats]:
         for level in levels:
             if level["loop"] == loop and (loop != "sequential" or not shown or row_name(level) in shown):
                 same = (pl.col(key).eq_missing(level[key]) for key in keys)
-                curves[_level_name(level, words)] = np.sort(requests.filter(*same)["ms"].to_numpy())
+                name = named(level) if loop == "sequential" else f"{named(level)} · {load_text(level, words)}"
+                curves[name] = np.sort(requests.filter(*same)["ms"].to_numpy())
         if curves:
             return curves
     return {}
-
-
-def _places(curves: Mapping[str, Floats], bench: Bench) -> list[int]:
-    """The places of colours, those of the systems; of levels of load, which are many of one system, one by one."""
-    systems = {single_line(row_name(row)): row["system"] for row in rows_of(bench.choice)}
-    return places_of((systems[name] for name in curves), bench.config) if set(curves) <= set(systems) else []
-
-
-def _level_name(row: Row, words: Words) -> str:
-    """What is asked, and under which load."""
-    name = single_line(row_name(row))
-    return name if row["loop"] == "sequential" else f"{name} · {load_text(row, words)}"
 
 
 def _steps(times: Floats) -> list[tuple[float, float]]:
@@ -157,17 +159,13 @@ def _steps(times: Floats) -> list[tuple[float, float]]:
     ]  # fmt: skip
 
 
-def _quantile(times: Floats, p: float) -> float:
-    return float(np.quantile(times, p, method="higher"))
-
-
 def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     """The percentile of the objective by offered rate, with the rate that is sustained; None without open loops."""
     limits: Mapping[str, float] = {} if bench.config.load is None else bench.config.load.slo
     name = next((name for name in limits if name in _PERCENTILES), "p95")
     levels = rows_of(in_order(of_loop(bench.latency, "open"), bench.config))
     rows: list[dict[str, Any]] = [
-        {"system": single_line(row_name(row)), "rate": row["rate"], "ms": row[name],
+        {"system": named(row), "rate": row["rate"], "ms": row[name],
          "low": max(row[f"{name}_low"], 0.0) or row[name],
          "high": row[f"{name}_high"] if math.isfinite(row[f"{name}_high"]) else row[name]}
         for row in levels if row[name] and math.isfinite(row[name])
@@ -177,7 +175,7 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     alt, systems = altair(), list(dict.fromkeys(str(row["system"]) for row in rows))
     rows = [{**row, "at": beside(row["rate"], row["system"], systems)} for row in rows]
     knees = [
-        {"system": single_line(row_name(row)), "rate": row["rate"], "at": row["rate"]}
+        {"system": named(row), "rate": row["rate"], "at": row["rate"]}
         for row in rows_of(bench.sustained)
         if row["rate"] is not None
     ]
@@ -186,12 +184,12 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
               **log_axis([row["rate"] for row in (*rows, *knees)], grid=False))  # fmt: skip
     y = alt.Y("ms:Q", title=words("charts.bench_load.ms", name=name.upper()),
               **log_axis([*(row[end] for row in rows for end in ("low", "high")), *limit_ms]))  # fmt: skip
-    by_name = {single_line(row_name(row)): row["system"] for row in levels}
+    by_name = {named(row): row["system"] for row in levels}
     colour = series("system", systems, places_of((by_name[name] for name in systems), bench.config))
     lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
     layers = [
-        plot(rows).mark_rule(strokeWidth=2, opacity=0.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        intervals(rows, x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
         lines.mark_line(strokeWidth=2), lines.mark_point(filled=True, size=60, opacity=1),
     ]  # fmt: skip
     if knees:
@@ -201,9 +199,9 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
         layers.insert(0, limit.mark_rule(strokeDash=[2, 3]).encode(y=y))
         text = objective_text(bench.config, words)
         layers.append(limit.mark_text(align="left", dx=4, dy=-7, text=text).encode(x=alt.value(0), y=y))
-    texts = [words("charts.bench_load.of", system=knee["system"], rate=amount(knee["rate"])) for knee in knees]
-    values = {"name": name.upper(), "listed": words.listed(texts, LISTED) or words("charts.bench_load.unknown")}
-    return titled(alt.layer(*layers), "bench_load", words, values, height=_HEIGHT)
+    listed = [words("charts.bench_load.of", system=knee["system"], rate=amount(knee["rate"])) for knee in knees]
+    listed = listed or [words("charts.bench_load.unknown")]
+    return titled(layers, "bench_load", words, {"name": name.upper()}, height=_HEIGHT, listed=listed)
 
 
 _COST_POINTS = 121
@@ -219,7 +217,7 @@ def draw_costs(bench: Bench, words: Words) -> TopLevelMixin | None:
     if not priced:
         return None
     alt, at = altair(), _USUAL if bench.config.value is None else bench.config.value.queries_per_day
-    systems = [single_line(row_name(row)) for row in priced]
+    systems = [named(row) for row in priced]
     rows: list[dict[str, Any]] = [
         {"system": name, "queries": n, "per_day": cost_of_day(row, n)}
         for name, row in zip(systems, priced, strict=True)
@@ -233,13 +231,12 @@ def draw_costs(bench: Bench, words: Words) -> TopLevelMixin | None:
     colour = series("system", systems, places_of((row["system"] for row in priced), bench.config))
     lines = plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", queries="Q:,.0f", per_day="Q:,.2f"))  # fmt: skip
-    now = plot([{"queries": at}]).mark_rule(strokeDash=[4, 4]).encode(x=x)
-    texts = [
+    listed = [
         words("charts.bench_costs.of", system=name, cost=money(cost_of_day(row, at), currency))
         for name, row in zip(systems, priced, strict=True)
     ]
-    values = {"n": f"{at:,.0f}", "listed": words.listed(texts, LISTED)}
-    return titled(alt.layer(now, lines), "bench_costs", words, values, height=_HEIGHT)
+    layers = [dashed([{"queries": at}], x=x), lines]
+    return titled(layers, "bench_costs", words, {"n": f"{at:,.0f}"}, height=_HEIGHT, listed=listed)
 
 
 def _queries(row: Row, low: float, high: float) -> list[float]:

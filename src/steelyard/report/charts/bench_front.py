@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.bench.bench import Bench
-from steelyard.report.charts.plot import LISTED, NEUTRAL, WIDTH, altair, log_axis, plot, series, titled, tooltips
+from steelyard.report.charts.plot import (
+    NEUTRAL,
+    WIDTH,
+    altair,
+    dots,
+    intervals,
+    log_axis,
+    plot,
+    series,
+    titled,
+    tooltips,
+)
 from steelyard.report.views.bench_tables import Row, of_loop, places_of, row_name, rows_of
 from steelyard.report.views.numbers import amount, number
 from steelyard.report.visible import single_line
@@ -76,13 +87,12 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     colour = series("system", systems, places_of(dict.fromkeys(point["named"] for point in points), bench.config))
     shape = alt.Shape("kind:N", title=None, scale=alt.Scale(domain=kinds, range=list(_SHAPES)),
                       legend=alt.Legend(columnPadding=16, orient="bottom"))  # fmt: skip
-    coloured = plot(points).encode(color=colour)
-    bars = [
-        coloured.mark_rule(strokeWidth=2, opacity=0.35).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
-        coloured.mark_rule(strokeWidth=2, opacity=0.35).encode(y=y, x=alt.X("left:Q"), x2="right:Q"),
+    tooltip = tooltips(words, label="N", x="Q:,.3~r", y="Q:.4f", kind="N")
+    marks = [
+        intervals(points, opacity=0.35, color=colour, x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        intervals(points, opacity=0.35, color=colour, y=y, x=alt.X("left:Q"), x2="right:Q"),
+        dots(points, size=120, color=colour, x=x, y=y, shape=shape, tooltip=tooltip),
     ]
-    marks = coloured.mark_point(filled=True, size=120, opacity=1).encode(
-        x=x, y=y, shape=shape, tooltip=tooltips(words, label="N", x="Q:,.3~r", y="Q:.4f", kind="N"))  # fmt: skip
     ahead = sorted((point for point in points if point["label"] in front), key=lambda point: point["x"])
     steps = [{name: point[name] for name in ("label", "x", "y")} for point in (*ahead, {**ahead[-1], "x": frame.x[1]})]
     edge = plot(steps).mark_line(interpolate="step-after", strokeWidth=1.5, stroke=NEUTRAL)
@@ -99,12 +109,14 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     layers = [
         line.mark_rule(strokeDash=[4, 4]).encode(y=y),
         line.mark_text(align="right", dy=9, text=words("charts.bench_quality.base")).encode(x=alt.value(WIDTH), y=y),
-        edge.encode(x=x, y=y), *bars, marks, ring.encode(x=x, y=y), *labels,
+        edge.encode(x=x, y=y), *marks, ring.encode(x=x, y=y), *labels,
     ]  # fmt: skip
-    texts = [words("charts.bench_front.of", system=point["label"], x=point["text"], quality=number(point["y"], 3),
-                   kind=point["kind"]) for point in points]  # fmt: skip
-    values = {"measure": measure, "listed": words.listed(texts, LISTED)}
-    return titled(alt.layer(*layers), name, words, values, height=_HEIGHT)
+    listed = [
+        words("charts.bench_front.of", system=point["label"], x=point["text"], quality=number(point["y"], 3),
+              kind=point["kind"])
+        for point in points
+    ]  # fmt: skip
+    return titled(layers, name, words, {"measure": measure}, height=_HEIGHT, listed=listed)
 
 
 def _is_lower(bench: Bench, measure: str) -> bool:

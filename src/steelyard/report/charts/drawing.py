@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.diagnosis.ceilings import Ceilings
-from steelyard.measures import Measure
 from steelyard.report.charts.plot import (
     GOOD,
-    LISTED,
     N_COLOURED,
     NEUTRAL,
     POOR,
     altair,
+    dashed,
+    dots,
     finite,
     height_of,
+    intervals,
     plot,
     systems_axis,
     titled,
@@ -37,31 +37,31 @@ from steelyard.report.words import Words
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-
-def draw_leaderboard(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
-    """Systems down, the mean of a measure across, its interval as a line."""
-    alt, scores, reported = altair(), contents.scores, contents.scores.reported
-    means, low, high = (values[:, measure] for values in (reported.mean, reported.low, reported.high))
-    rows = [{"system": single_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
-             "high": finite(high[i])} for i in contents.by_mean(measure)]  # fmt: skip
-    name = str(scores.measures[measure])
-    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
-    tooltip = tooltips(words, system="N", mean="Q:.4f", low="Q:.4f", high="Q:.4f")
-    y = systems_axis([str(row["system"]) for row in rows])
-    interval = plot(rows).mark_rule(strokeWidth=3, opacity=0.45).encode(
-        y=y, x=alt.X("low:Q", title=name, scale=alt.Scale(zero=False)), x2="high:Q", tooltip=tooltip)  # fmt: skip
-    mean = plot(rows).mark_point(filled=True, size=90, opacity=1).encode(y=y, x=x, tooltip=tooltip)
-    values = {"measure": name, "listed": words.listed([_with_interval(row) for row in rows], LISTED)}
-    return titled(alt.layer(interval, mean), "leaderboard", words, values, height=height_of(len(rows)))
-
-
-def _with_interval(row: dict[str, Any]) -> str:
-    mean, low, high = (number(row[key]) for key in ("mean", "low", "high"))
-    return f"{row['system']} {mean} [{low}, {high}]"
-
-
 _KINDS = {"better": (GOOD, "triangle-up"), "worse": (POOR, "triangle-down"), "unclear": (NEUTRAL, "circle")}
 """Colour and shape of what is shown of a system."""
+_HEIGHT, _SIDE = 300, 440
+
+
+def draw_leaderboard(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
+    """Systems down, best first; the mean of a measure across, its interval as a line."""
+    alt, scores, reported = altair(), contents.scores, contents.scores.reported
+    means, low, high = (values[:, measure] for values in (reported.mean, reported.low, reported.high))
+    rows: list[dict[str, Any]] = [
+        {"system": single_line(scores.systems[i]), "mean": finite(means[i]), "low": finite(low[i]),
+         "high": finite(high[i])}
+        for i in contents.by_mean(measure)
+    ]  # fmt: skip
+    name = str(scores.measures[measure])
+    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    low_x = alt.X("low:Q", title=name, scale=alt.Scale(zero=False))
+    y = systems_axis([str(row["system"]) for row in rows])
+    tooltip = tooltips(words, system="N", mean="Q:.4f", low="Q:.4f", high="Q:.4f")
+    layers = [
+        intervals(rows, width=3, opacity=0.45, y=y, x=low_x, x2="high:Q", tooltip=tooltip),
+        dots(rows, size=90, y=y, x=x, tooltip=tooltip),
+    ]
+    listed = [f"{row['system']} {number(row['mean'])} [{number(row['low'])}, {number(row['high'])}]" for row in rows]
+    return titled(layers, "leaderboard", words, {"measure": name}, height=height_of(len(rows)), listed=listed)
 
 
 def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
@@ -76,81 +76,75 @@ def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopL
     compared = [row for row in comparison.rows[name] if not row.is_reference and math.isfinite(row.difference)]
     if not compared:
         return None
-    alt, rows = altair(), [_row(row, comparison, words) for row in compared]
-    kinds = [kind for kind in _KINDS if any(_kind(row) == kind for row in compared)]
+    alt, rows = altair(), [_difference(row, comparison, words) for row in compared]
+    kinds = [kind for kind in _KINDS if any(row["code"] == kind for row in rows)]
     domain = [words(f"charts.differences.{kind}") for kind in kinds]
+    rows = [{name: value for name, value in row.items() if name != "code"} for row in rows]
     reference = single_line(comparison.reference)
     title = words("charts.differences.axis", measure=name, reference=reference)
     axis = alt.Axis(tickCount=6, labelExpr="datum.value === 0 ? '0' : format(datum.value, '+')")
     x = alt.X("difference:Q", title=title, scale=alt.Scale(zero=True, nice=True, padding=12), axis=axis)
-    y = systems_axis([row["system"] for row in rows])
+    low_x, y = alt.X("low:Q", title=title), systems_axis([row["system"] for row in rows])
     tooltip = tooltips(words, system="N", difference="Q:+.4f", low="Q:+.4f", high="Q:+.4f", p="N", verdict="N")
-    colour = alt.Color("kind:N", sort=domain, title=None, legend=alt.Legend(symbolOpacity=1), scale=alt.Scale(
-        domain=domain, range=[_KINDS[kind][0] for kind in kinds]))  # fmt: skip
-    shape = alt.Shape("kind:N", sort=domain, title=None, scale=alt.Scale(
-        domain=domain, range=[_KINDS[kind][1] for kind in kinds]))  # fmt: skip
+    colours, shapes = (alt.Scale(domain=domain, range=[_KINDS[kind][i] for kind in kinds]) for i in (0, 1))
+    colour = alt.Color("kind:N", sort=domain, title=None, legend=alt.Legend(symbolOpacity=1), scale=colours)
+    shape = alt.Shape("kind:N", sort=domain, title=None, scale=shapes)
+    bounded = [row for row in rows if row["low"] is not None]
     layers = [
         plot([{"zero": 0}]).mark_rule(strokeWidth=1).encode(x=alt.X("zero:Q", title=title)),
-        plot([row for row in rows if row["low"] is not None]).mark_rule(strokeWidth=3, opacity=0.6).encode(
-            y=y, x=alt.X("low:Q", title=title), x2="high:Q", color=colour, tooltip=tooltip),
-        plot(rows).mark_point(filled=True, size=90, opacity=1).encode(
-            y=y, x=x, color=colour, shape=shape, tooltip=tooltip),
-    ]  # fmt: skip
+        intervals(bounded, width=3, opacity=0.6, y=y, x=low_x, x2="high:Q", color=colour, tooltip=tooltip),
+        dots(rows, size=90, y=y, x=x, color=colour, shape=shape, tooltip=tooltip),
+    ]
     if comparison.margin is not None:
-        ends = [{"from": -comparison.margin, "to": comparison.margin}]
-        band = plot(ends).mark_rect(opacity=0.12, color=NEUTRAL).encode(x=alt.X("from:Q", title=title), x2="to:Q")
-        layers.insert(0, band)
-    texts = [_difference_text(row, comparison, words) for row in compared]
-    values = {"measure": name, "reference": reference, "listed": words.listed(texts, LISTED)}
-    return titled(alt.layer(*layers), "differences", words, values, height=height_of(len(rows)))
+        band = plot([{"from": -comparison.margin, "to": comparison.margin}]).mark_rect(opacity=0.12, color=NEUTRAL)
+        layers.insert(0, band.encode(x=alt.X("from:Q", title=title), x2="to:Q"))
+    listed = [
+        words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
+              interval=interval_text(row, comparison, words), verdict=verdict_text(row, comparison, words))
+        for row in compared
+    ]  # fmt: skip
+    values = {"measure": name, "reference": reference}
+    return titled(layers, "differences", words, values, height=height_of(len(rows)), listed=listed)
 
 
-def _kind(row: ComparisonRow) -> str:
-    return row.verdict if row.verdict in _KINDS else "unclear"
-
-
-def _row(row: ComparisonRow, comparison: Comparison, words: Words) -> dict[str, Any]:
+def _difference(row: ComparisonRow, comparison: Comparison, words: Words) -> dict[str, Any]:
     low, high = verdict_ends(row)
+    code = row.verdict if row.verdict in _KINDS else "unclear"
     return {
         "system": single_line(row.system), "difference": row.difference, "low": finite(low), "high": finite(high),
-        "p": p_text(row.adjusted), "kind": words(f"charts.differences.{_kind(row)}"),
-        "verdict": verdict_text(row, comparison, words),
+        "p": p_text(row.adjusted), "kind": words(f"charts.differences.{code}"),
+        "verdict": verdict_text(row, comparison, words), "code": code,
     }  # fmt: skip
 
 
-def _difference_text(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
-    return words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
-                 interval=interval_text(row, comparison, words),
-                 verdict=verdict_text(row, comparison, words))  # fmt: skip
-
-
 def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """A line for each system from its lowest to its highest value, a mark for each; None where no ceiling has one."""
+    """How much there is to win: a line for each system from its lowest to its highest value, a mark for each.
+
+    None where no ceiling has a value.
+    """
     ceilings = contents.diagnosis.ceilings
-    rows = [row for i in range(len(ceilings.systems)) for row in _ceiling_rows(ceilings, i, words)]
+    rows = [row for i in range(len(ceilings.systems)) for row in _ceilings(ceilings, i, words)]
     if all(row["kind"] == words("charts.ceilings.now") for row in rows):
         return None
     alt, order = altair(), [single_line(contents.scores.systems[i]) for i in contents.by_mean()]
     kinds = list(dict.fromkeys(row["kind"] for row in sorted(rows, key=lambda row: row["place"])))
-    name = ceilings.measures[0]
-    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
-    y = systems_axis(order)
-    tooltip = tooltips(words, system="N", ceiling="N", value="Q:.4f", gain="Q:+.4f")
-    of_system = {system: [row for row in rows if row["system"] == system] for system in order}
+    name, of_system = ceilings.measures[0], {name: [row for row in rows if row["system"] == name] for name in order}
     ends = [{"system": system, "from": min(row["value"] for row in own), "to": max(row["value"] for row in own)}
             for system, own in of_system.items() if own]  # fmt: skip
-    way = plot(ends).mark_rule(strokeWidth=2, opacity=0.3).encode(
-        y=y, x=alt.X("from:Q", title=name, scale=alt.Scale(zero=False)), x2="to:Q")  # fmt: skip
-    dots = plot(rows).mark_point(filled=True, size=110, opacity=1).encode(
-        y=y, x=x, tooltip=tooltip,
-        color=alt.Color("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)),
-        shape=alt.Shape("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)))  # fmt: skip
-    texts = [_ceiling_text(system, own, words) for system, own in of_system.items()]
-    values = {"measure": name, "listed": words.listed(texts, LISTED)}
-    return titled(alt.layer(way, dots), "ceilings", words, values, height=height_of(len(order)))
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    from_x, y = alt.X("from:Q", title=name, scale=alt.Scale(zero=False)), systems_axis(order)
+    colour, shape = (channel("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds))
+                     for channel in (alt.Color, alt.Shape))  # fmt: skip
+    tooltip = tooltips(words, system="N", ceiling="N", value="Q:.4f", gain="Q:+.4f")
+    layers = [
+        intervals(ends, opacity=0.3, y=y, x=from_x, x2="to:Q"),
+        dots(rows, size=110, y=y, x=x, tooltip=tooltip, color=colour, shape=shape),
+    ]
+    listed = [_ceiling_text(system, own, words) for system, own in of_system.items()]
+    return titled(layers, "ceilings", words, {"measure": name}, height=height_of(len(order)), listed=listed)
 
 
-def _ceiling_rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, Any]]:
+def _ceilings(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, Any]]:
     """Marks of one system: the mean now, perfect orders of the fewest and of the most candidates, the best pair."""
     system, now = ceilings.systems[i], float(ceilings.reached[i, 0])
     perfect = zip(ceilings.ns, ceilings.perfect[i, 0].tolist(), strict=True)
@@ -160,8 +154,7 @@ def _ceiling_rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str
               for place, (n, value) in enumerate([*orders[:1], *orders[1:][-1:]], 1)]  # fmt: skip
     own = [pair for pair in ceilings.pairs if pair.measure == ceilings.measures[0]
            and system in (pair.first, pair.second)]  # fmt: skip
-    best = max(own, key=lambda pair: pair.mean, default=None)
-    if best is not None:
+    if best := max(own, key=lambda pair: pair.mean, default=None):
         partner = best.second if best.first == system else best.first
         marks.append((3, words("charts.ceilings.pair"), single_line(partner), best.mean))
     for place, kind, partner, value in marks:
@@ -171,14 +164,11 @@ def _ceiling_rows(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str
 
 
 def _ceiling_text(system: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
-    best = max(rows, key=lambda row: row["value"])
-    if best is rows[0]:
+    now, best = rows[0], max(rows, key=lambda row: row["value"])
+    if best is now:
         return words("charts.ceilings.of_now", system=system, mean=number(best["value"]))
-    return words("charts.ceilings.of", system=system, mean=number(rows[0]["value"]), ceiling=best["ceiling"],
+    return words("charts.ceilings.of", system=system, mean=number(now["value"]), ceiling=best["ceiling"],
                  value=number(best["value"]))  # fmt: skip
-
-
-_HEIGHT = 300
 
 
 def curve_measures(contents: Contents) -> list[str]:
@@ -193,19 +183,26 @@ def curve_measures(contents: Contents) -> list[str]:
 
 
 def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin | None:
-    """One of `curve_measures` by depth; of more systems than there are colours, the best ones and the baseline."""
+    """One of `curve_measures` by depth, a line a system; of more than there are colours, the best and the baseline."""
     measures = curve_measures(contents)
     if not measures:
         return None
-    alt, name = altair(), measures[measure]
-    systems = [single_line(system) for system in contents.diagnosis.curves.systems]
-    coloured, others = _coloured(contents), words("charts.curves.others")
-    colours = [system if i in coloured else others for i, system in enumerate(systems)]
-    rows = _curve_rows(contents, name, systems, colours)
+    alt, name, curves = altair(), measures[measure], contents.diagnosis.curves
+    systems, others = [single_line(system) for system in curves.systems], words("charts.curves.others")
+    coloured = contents.by_mean()[:N_COLOURED]
+    if contents.comparison is not None and len(systems) > N_COLOURED:
+        reference = list(contents.scores.systems).index(contents.comparison.reference)
+        coloured = coloured if reference in coloured else [*coloured[:-1], reference]
+    rows = [
+        {"system": system, "colour": system if i in coloured else others, "k": k, "value": value}
+        for i, (system, by_depth) in enumerate(
+            zip(systems, curves.values[:, curves.names.index(name)].tolist(), strict=True))
+        for k, value in zip(curves.ks, by_depth, strict=True) if math.isfinite(value)
+    ]  # fmt: skip
     domain = [*(systems[i] for i in coloured), *([others] if len(coloured) < len(systems) else [])]
     colour = alt.Color("colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain),
                        legend=alt.Legend(symbolOpacity=1))  # fmt: skip
-    ks = [k for k in contents.diagnosis.curves.ks if any(row["k"] == k for row in rows)]
+    ks = [k for k in curves.ks if any(row["k"] == k for row in rows)]
     x = alt.X("k:Q", title=words("charts.curves.axis"), scale=alt.Scale(type="log", nice=False, padding=8),
               axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=f"{name}@k", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5))
@@ -219,46 +216,14 @@ def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelM
     if others in domain:
         layers.insert(0, base.transform_filter(is_other).mark_line(strokeWidth=1, opacity=0.35))
     if contents.diagnosis.k in ks:
-        rule = plot([{"k": contents.diagnosis.k}]).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
-        layers.insert(0, rule)
-    texts = [
-        _curve_text(systems[i], [row for row in rows if row["system"] == systems[i]], words) for i in sorted(coloured)
-    ]
-    values = {"measure": f"{name}@k", "listed": words.listed([text for text in texts if text], LISTED)}
-    return titled(alt.layer(*layers), "curves", words, values, height=_HEIGHT)
-
-
-def _curve_rows(contents: Contents, name: str, systems: Sequence[str], colours: Sequence[str]) -> list[dict[str, Any]]:
-    """One row for each system and depth with a value."""
-    curves = contents.diagnosis.curves
-    values = curves.values[:, curves.names.index(name)].tolist()
-    return [
-        {"system": system, "colour": colour, "k": k, "value": value}
-        for system, colour, by_depth in zip(systems, colours, values, strict=True)
-        for k, value in zip(curves.ks, by_depth, strict=True)
-        if math.isfinite(value)
-    ]
-
-
-def _coloured(contents: Contents) -> list[int]:
-    """Systems that have a colour of their own, best first: the best ones, and the one that others are shown beside."""
-    order = contents.by_mean()
-    best = order[:N_COLOURED]
-    if contents.comparison is not None and len(order) > N_COLOURED:
-        reference = list(contents.scores.systems).index(contents.comparison.reference)
-        best = best if reference in best else [*best[:-1], reference]
-    return best
-
-
-def _curve_text(system: str, rows: Sequence[dict[str, Any]], words: Words) -> str:
-    if not rows:
-        return ""
-    first, last = rows[0], rows[-1]
-    return words("charts.curves.of", system=system, first=number(first["value"]), low=first["k"],
-                 last=number(last["value"]), high=last["k"])  # fmt: skip
-
-
-_SIDE = 440
+        layers.insert(0, dashed([{"k": contents.diagnosis.k}], opacity=0.6, x=x))
+    own = [[row for row in rows if row["system"] == systems[i]] for i in sorted(coloured)]
+    listed = [
+        words("charts.curves.of", system=first["system"], first=number(first["value"]), low=first["k"],
+              last=number(last["value"]), high=last["k"])
+        for first, last in ((of_system[0], of_system[-1]) for of_system in own if of_system)
+    ]  # fmt: skip
+    return titled(layers, "curves", words, {"measure": f"{name}@k"}, height=_HEIGHT, listed=listed)
 
 
 def scatter_pair(contents: Contents) -> tuple[int, int] | None:
@@ -273,46 +238,38 @@ def scatter_pair(contents: Contents) -> tuple[int, int] | None:
 
 
 def draw_scatter(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """A point for each question that is shown one by one, larger where several questions coincide."""
+    """Do two systems fail on the same questions: a point for each that is shown, larger where several coincide."""
     pair = scatter_pair(contents)
     if pair is None:
         return None
-    alt, scores = altair(), contents.scores
-    details = contents.details
+    alt, scores, details = altair(), contents.scores, contents.details
     across, up = (scores.values[i, 0, details.places] for i in pair)
     both = ~(np.isnan(across) | np.isnan(up))
     points, n = np.unique(np.round(np.stack([across[both], up[both]], axis=1), 3), axis=0, return_counts=True)
-    rows = [{"x": x, "y": y, "n": count} for (x, y), count in zip(points.tolist(), n.tolist(), strict=True)]
-    low, high = _ends(scores.measures[0], points)
+    rows = [{"x": x, "y": y, "n": times} for (x, y), times in zip(points.tolist(), n.tolist(), strict=True)]
+    low, high = scores.measures[0].definition.range
+    if not math.isfinite(high - low):
+        low, high = (float(points.min()), float(points.max())) if len(points) else (0.0, 1.0)
     names = [single_line(scores.systems[i]) for i in pair]
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("x:Q", title=names[0], scale=scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=names[1], scale=scale, axis=alt.Axis(tickCount=5))
-    diagonal = (
-        plot([{"x": low, "y": low, "to": high}]).mark_rule(strokeDash=[4, 4]).encode(x=x, y=y, x2="to:Q", y2="to:Q")
-    )
     size = alt.Size("n:Q", title=words("charts.field.n"), legend=None, scale=alt.Scale(range=[36, 420], domainMin=1))
-    dots = plot(rows).mark_point(filled=True, opacity=0.55, cursor="pointer").encode(
-        x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d"))  # fmt: skip
+    layers = [
+        dashed([{"x": low, "y": low, "to": high}], x=x, y=y, x2="to:Q", y2="to:Q"),
+        plot(rows).mark_point(filled=True, opacity=0.55, cursor="pointer").encode(
+            x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d")),
+    ]  # fmt: skip
     above, below = (int(n[side].sum()) for side in (points[:, 1] > points[:, 0], points[:, 1] < points[:, 0]))
+    shown, total = len(details.places), details.n_questions
     values = {"measure": str(scores.measures[0]), "across": names[0], "up": names[1], "above": above, "below": below,
-              "even": int(both.sum()) - above - below}  # fmt: skip
-    if len(details.places) < details.n_questions:
-        values |= {"n": f"{len(details.places):,}", "total": f"{details.n_questions:,}"}
-        return titled(alt.layer(diagonal, dots), "sampled_scatter", words, values, height=_SIDE, width=_SIDE)
-    return titled(alt.layer(diagonal, dots), "scatter", words, values, height=_SIDE, width=_SIDE)
-
-
-def _ends(measure: Measure, points: Floats) -> tuple[float, float]:
-    """Both ends of the axes: the range of the measure, or else that of the points (p, 2)."""
-    low, high = measure.definition.range
-    if math.isfinite(low) and math.isfinite(high):
-        return low, high
-    return (float(points.min()), float(points.max())) if len(points) else (0.0, 1.0)
+              "even": int(both.sum()) - above - below, "n": f"{shown:,}", "total": f"{total:,}"}  # fmt: skip
+    name = "sampled_scatter" if shown < total else "scatter"
+    return titled(layers, name, words, values, height=_SIDE, width=_SIDE)
 
 
 def draw_heatmap(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """The questions of `widest_questions`; None for one system."""
+    """Systems down, the questions of `widest_questions` across, the value as colour; None for one system."""
     scores = contents.scores
     if len(scores.systems) < 2:
         return None
@@ -324,14 +281,13 @@ def draw_heatmap(contents: Contents, words: Words) -> TopLevelMixin | None:
         {"system": names[i], "place": place, "question": ids[q], "q": number, "value": finite(scores.values[i, 0, q])}
         for place, (q, number) in enumerate(zip(shown.tolist(), singled, strict=True)) for i in order
     ]  # fmt: skip
-    measure = str(scores.measures[0])
+    measure, total = str(scores.measures[0]), len(scores.query_ids)
     colour = alt.Color("value:Q", title=measure, scale=alt.Scale(range="heatmap", interpolate="rgb"),
                        legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".2~f"))  # fmt: skip
     cells = plot(rows).mark_rect(cursor="pointer").encode(
         x=alt.X("place:O", title=words("charts.heatmap.axis"), axis=alt.Axis(labels=False, ticks=False)),
         y=systems_axis([names[i] for i in order]), color=colour,
         tooltip=tooltips(words, question="N", system="N", value="Q:.4f"))  # fmt: skip
-    total = len(scores.query_ids)
     questions = words(f"charts.heatmap.{'some' if len(shown) < total else 'all'}", shown=len(shown), n=total)
     values = {"measure": measure, "questions": questions}
     return titled(cells, "heatmap", words, values, height=height_of(len(order)))

@@ -86,17 +86,40 @@ def altair() -> Any:
     return require("altair", extra="report", what="drawing charts")
 
 
-def plot(rows: Sequence[dict[str, Any]]) -> Any:
+def plot(rows: Iterable[Mapping[str, Any]]) -> Any:
     """A chart of rows, without marks yet."""
     # A plain dict, which altair takes as it is; alt.Data would hold every row against the schema.
     return altair().Chart({"values": list(rows)})
 
 
+def intervals(rows: Iterable[Mapping[str, Any]], *, width: float = 2, opacity: float = 0.4, **channels: Any) -> Any:
+    """A line a row from one end to the other."""
+    return plot(rows).mark_rule(strokeWidth=width, opacity=opacity).encode(**channels)
+
+
+def dots(rows: Iterable[Mapping[str, Any]], *, size: int = 60, **channels: Any) -> Any:
+    """A filled mark a row."""
+    return plot(rows).mark_point(filled=True, size=size, opacity=1).encode(**channels)
+
+
+def dashed(rows: Iterable[Mapping[str, Any]], *, opacity: float | None = None, **channels: Any) -> Any:
+    """A dashed line a row, across or up the chart."""
+    options = {} if opacity is None else {"opacity": opacity}
+    return plot(rows).mark_rule(strokeDash=[4, 4], **options).encode(**channels)
+
+
 def titled(
-    chart: Any, name: str, words: Words, values: Mapping[str, object], *, height: int, width: int = WIDTH
-) -> TopLevelMixin:
-    """With size, title and a description for readers that do not see it; both are filled with values."""
+    chart: Any, name: str, words: Words, values: Mapping[str, object], *, height: int, width: int = WIDTH,
+    listed: Iterable[str] | None = None,
+) -> TopLevelMixin:  # fmt: skip
+    """With size, title and a description for readers that do not see it; both are filled with values.
+
+    chart    a chart, or layers of one;   listed   what the description says of systems, those with anything to say
+    """
+    if listed is not None:
+        values = {**values, "listed": words.listed([text for text in listed if text], LISTED)}
     title, description = (words(f"charts.{name}.{key}", **values) for key in ("title", "description"))
+    chart = altair().layer(*chart) if isinstance(chart, list) else chart
     result: TopLevelMixin = chart.properties(width=width, height=height, title=title, description=description)
     return result
 

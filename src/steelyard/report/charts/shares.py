@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.diagnosis.funnel import Funnel
 from steelyard.measures import Measure
 from steelyard.report.charts.plot import (
-    LISTED,
     ON_STEPS,
     STEPS,
     altair,
@@ -35,23 +33,27 @@ if TYPE_CHECKING:
 _LABEL_FROM = 0.08
 
 
-def stacked(
-    area: str, systems: Sequence[str], classes: Sequence[str], counts: Ints, *, fills: Sequence[str],
-    inks: Sequence[str], words: Words,
-) -> Any:  # fmt: skip
-    """A bar for each system.
+def _stacked(
+    area: str, systems: Sequence[str], classes: Mapping[str, tuple[str, str]], counts: Sequence[Sequence[int]], *,
+    words: Words, values: Mapping[str, object], listed: Iterable[str],
+) -> TopLevelMixin:  # fmt: skip
+    """A bar for each system, from left to right in classes; those without questions have no piece.
 
-    area     the chart, whose texts the catalogue has
-    counts   (s, c) questions of each system and class;   fills, inks   (c,) colours of bars and of their labels
+    area     the chart, whose texts the catalogue has;   classes   name -> colours of a bar and of its label
+    counts   (s, c) questions of each system and class
     """
-    alt = altair()
-    rows = [
-        row for system, n in zip(systems, counts.tolist(), strict=True) for row in _segments(system, classes, n, inks)
-    ]
-    y, title = systems_axis(systems), words(f"charts.{area}.class")
-    colour = alt.Color(
-        "class:N", sort=list(classes), title=title, scale=alt.Scale(domain=list(classes), range=list(fills))
-    )
+    alt, rows = altair(), list[dict[str, Any]]()
+    for system, of_system in zip(systems, counts, strict=True):
+        begin, total = 0, sum(of_system)
+        for (name, (_, ink)), n in zip(classes.items(), of_system, strict=True):
+            if n:
+                rows.append({"system": system, "class": name, "n": n, "share": n / total, "label": percent(n / total),
+                             "from": begin / total, "to": (begin + n) / total,
+                             "middle": (begin + n / 2) / total, "ink": ink})  # fmt: skip
+            begin += n
+    y, title, names = systems_axis(systems), words(f"charts.{area}.class"), list(classes)
+    fills = alt.Scale(domain=names, range=[fill for fill, _ in classes.values()])
+    colour = alt.Color("class:N", sort=names, title=title, scale=fills)
     x = alt.X("from:Q", title=words(f"charts.{area}.share"), scale=alt.Scale(domain=[0, 1], nice=False),
               axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
     tooltip = tooltips(words, system="N", n="Q:,d", share="Q:.1%")
@@ -61,37 +63,24 @@ def stacked(
     labels = wide.mark_text(fontSize=11, baseline="middle").encode(
         y=y, x=alt.X("middle:Q"), text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip
     )
-    return alt.layer(bars, labels)
-
-
-def _segments(
-    system: str, classes: Sequence[str], counts: Sequence[int], inks: Sequence[str]
-) -> list[dict[str, Any]]:  # fmt: skip
-    """The pieces of one bar, from left to right; classes without questions have none."""
-    total, begin, rows = sum(counts), 0, []
-    for name, ink, n in zip(classes, inks, counts, strict=True):
-        if n:
-            rows.append({"system": system, "class": name, "n": n, "share": n / total, "label": percent(n / total),
-                         "from": begin / total, "to": (begin + n) / total,
-                         "middle": (begin + n / 2) / total, "ink": ink})  # fmt: skip
-        begin += n
-    return rows
+    return titled([bars, labels], area, words, values, height=height_of(len(systems)), listed=listed)
 
 
 def draw_distribution(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
-    """Of every system a bar of shares of questions, by the class of their value."""
-    scores, order = contents.scores, contents.by_mean(measure)
-    spec = scores.measures[measure]
+    """Are all questions alike: of every system a bar of shares of questions, by the class of their value."""
+    scores, order, spec = contents.scores, contents.by_mean(measure), contents.scores.measures[measure]
     names, of = value_classes(scores.values[:, measure], spec)
-    counts = np.array([[int((of[i] == c).sum()) for c in range(len(names))] for i in order]).reshape(len(order), -1)
+    counts = [[int((of[i] == c).sum()) for c in range(len(names))] for i in order]
     systems = [single_line(scores.systems[i]) for i in order]
-    shares = [
-        words("charts.distribution.of", system=system, none=_percent(row[0], sum(row)), all=_percent(row[-1], sum(row)))
-        for system, row in zip(systems, counts.tolist(), strict=True)
+    ends = [[percent(n / sum(row) if sum(row) else None) for n in (row[0], row[-1])] for row in counts]
+    listed = [
+        words("charts.distribution.of", system=system, none=none, all=everything)
+        for system, (none, everything) in zip(systems, ends, strict=True)
     ]
-    bars = stacked("distribution", systems, names, counts, fills=STEPS, inks=ON_STEPS, words=words)
-    values = {"measure": str(spec), "listed": words.listed(shares, LISTED)}
-    return titled(bars, "distribution", words, values, height=height_of(len(order)))
+    classes = dict(zip(names, zip(STEPS, ON_STEPS, strict=True), strict=True))
+    return _stacked(
+        "distribution", systems, classes, counts, words=words, values={"measure": str(spec)}, listed=listed
+    )  # fmt: skip
 
 
 def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
@@ -118,10 +107,6 @@ def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
     return [f"{a:.4g}–{b:.4g}" for a, b in pairwise(ends.tolist())], classes
 
 
-def _percent(part: float, whole: float) -> str:
-    return percent(part / whole if whole else None)
-
-
 _STAGE_COLOURS = {
     "found": ("#1d5a88", "#ffffff"), "unused": ("#6ea2cb", "#23282d"), "reranked_out": ("#f3dcb5", "#23282d"),
     "below_k": ("#efb98e", "#23282d"), "not_retrieved": ("#de8c5c", "#23282d"), "cut": ("#b5481c", "#ffffff"),
@@ -132,25 +117,19 @@ _STAGE_COLOURS = {
 
 
 def draw_funnel(contents: Contents, words: Words) -> TopLevelMixin:
-    """Shares of questions by stage, best system first."""
+    """Where questions are lost: shares by the stage that their gold reached, best system first."""
     by_system = {funnel.system: funnel for funnel in contents.diagnosis.funnels}
     funnels = [by_system[contents.scores.systems[i]] for i in contents.by_mean()]
     stages = [stage for stage in _STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
-    counts = np.array([[funnel.counts()[stage] for stage in stages] for funnel in funnels]).reshape(len(funnels), -1)
-    names, systems = [stage_name(stage, words) for stage in stages], [single_line(funnel.system) for funnel in funnels]
-    fills, inks = zip(*(_STAGE_COLOURS[stage] for stage in stages), strict=True)
-    bars = stacked("funnel", systems, names, counts, fills=fills, inks=inks, words=words)
-    losses = [text for funnel in funnels if (text := _loss_text(funnel, words))]
-    return titled(bars, "funnel", words, {"listed": words.listed(losses, LISTED)}, height=height_of(len(funnels)))
-
-
-def _loss_text(funnel: Funnel, words: Words) -> str:
-    worst = worst_stage(funnel)
-    if worst is None:
-        return ""
-    stage, n = worst
-    return words("charts.funnel.of", system=single_line(funnel.system), stage=stage_name(stage, words), n=n,
-                 total=funnel.n_queries)  # fmt: skip
+    counts = [[funnel.counts()[stage] for stage in stages] for funnel in funnels]
+    classes = {stage_name(stage, words): _STAGE_COLOURS[stage] for stage in stages}
+    systems = [single_line(funnel.system) for funnel in funnels]
+    listed = [
+        words("charts.funnel.of", system=single_line(funnel.system), stage=stage_name(worst[0], words), n=worst[1],
+              total=funnel.n_queries)
+        for funnel in funnels if (worst := worst_stage(funnel)) is not None
+    ]  # fmt: skip
+    return _stacked("funnel", systems, classes, counts, words=words, values={}, listed=listed)
 
 
 _COLOURS = {
@@ -166,20 +145,18 @@ _COLOURS = {
 
 
 def draw_outcomes(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """Shares of questions by outcome, best system first; None without verdicts."""
+    """What became of the questions: shares by outcome, best system first; None without verdicts."""
     by_system = {of_system.system: of_system for of_system in contents.diagnosis.outcomes}
     names = [contents.scores.systems[i] for i in contents.by_mean()]
     outcomes = [by_system[name] for name in names if name in by_system]
     if not outcomes:
         return None
     codes = [code for code in _COLOURS if any(of_system.counts()[code] for of_system in outcomes)]
-    counts = np.array([[of_system.counts()[code] for code in codes] for of_system in outcomes])
-    fills, inks = zip(*(_COLOURS[code] for code in codes), strict=True)
+    counts = [[of_system.counts()[code] for code in codes] for of_system in outcomes]
     systems = [single_line(of_system.system) for of_system in outcomes]
-    classes = [outcome_name(code, words) for code in codes]
-    bars = stacked("outcomes", systems, classes, counts, fills=fills, inks=inks, words=words)
+    classes = {outcome_name(code, words): _COLOURS[code] for code in codes}
     listed = [
         words("charts.outcomes.of", system=system, n=of_system.counts()["works"], total=of_system.n_queries)
         for system, of_system in zip(systems, outcomes, strict=True)
     ]
-    return titled(bars, "outcomes", words, {"listed": words.listed(listed, LISTED)}, height=height_of(len(outcomes)))
+    return _stacked("outcomes", systems, classes, counts, words=words, values={}, listed=listed)
