@@ -79,7 +79,10 @@ def pool_review(
         kind, title or words(f"review.{kind}_title"), review_id, [_pooled_item(own, adjudicate) for own in asked],
         scale=[(gain, grades.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
     )  # fmt: skip
-    items = ItemsFile(kind, "", review_id, adjudicate, seed, {INTO: target}, listed, gains, own_scale.name, unit)
+    items = ItemsFile(
+        kind, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,
+        scale=gains, scale_name=own_scale.name, unit=unit,
+    )  # fmt: skip
     written = write_form(folder, form, items, words)
     if kind == "quotes":
         copy_questions(Path(str(questions)), target)

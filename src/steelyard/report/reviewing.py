@@ -97,7 +97,7 @@ def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: s
     Raises   OutputError.
     """
     listed = [
-        ListedItem(own.item.item_id, own.item.query_id, own.record.query, own.unit.text, own.systems)
+        ListedItem(own.item.item_id, own.item.query_id, own.record.query, text=own.unit.text, systems=own.systems)
         for own in drawn.asked
     ]
     ids = [item.item_id for item in listed]
@@ -109,15 +109,18 @@ def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: s
         adjudicating=drawn.adjudicating, instructions=instructions,
     )  # fmt: skip
     files = {own.name: own.file for own in drawn.systems if own.file is not None}
-    items = ItemsFile("verdicts", drawn.table, review_id, drawn.adjudicating, drawn.seed, files, listed)
+    items = ItemsFile(
+        "verdicts", table=drawn.table, review_id=review_id, adjudicating=drawn.adjudicating, seed=drawn.seed,
+        files=files, items=listed,
+    )  # fmt: skip
     return write_form(folder, form, items, words)
 
 
 def _form_item(own: AskedItem) -> FormItem:
     verdict = own.verdict
     return FormItem(
-        own.item.item_id, own.record.query, own.premises, own.unit.text, own.item.table, own.answer,
-        (own.unit.start, own.unit.end), own.candidate,
+        own.item.item_id, own.record.query, own.premises, hypothesis=own.unit.text, table=own.item.table,
+        answer=own.answer, span=(own.unit.start, own.unit.end), candidate=own.candidate,
         judged=None if verdict is None else Opinion(verdict.label, verdict.score, verdict.reason),
         opinions=[Opinion(decision.label, None, decision.note) for decision in own.decisions],
     )  # fmt: skip

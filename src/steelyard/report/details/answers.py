@@ -172,9 +172,12 @@ def _unit(
         return UnitDetails(label, shortened(_reason(whole), limits.reason), correct=correct, claim=claim)
     chunk_id = record.context[best]
     reason = row[best].reason or _reason(whole)
-    start, end = _evidence(text_of(chunk_id), unit.text) if label in ("supported", "contradicted") else (-1, -1)
+    # The sentence of the chunk that supports a unit best, by its words.
+    clear = label in ("supported", "contradicted")
+    start, end = (best_sentence(unit.text, text_of(chunk_id) or "") if clear else None) or (-1, -1)
     return UnitDetails(
-        label, shortened(reason, limits.reason), visible(chunk_id), places.get(chunk_id, -1), start, end, correct, claim
+        label, shortened(reason, limits.reason), chunk=visible(chunk_id), place=places.get(chunk_id, -1),
+        start=start, end=end, correct=correct, claim=claim,
     )  # fmt: skip
 
 
@@ -202,11 +205,6 @@ def _reason(verdict: Verdict | None) -> str:
     return "" if verdict is None else verdict.reason
 
 
-def _evidence(text: str | None, hypothesis: str) -> Span:
-    """The sentence of a chunk that supports a unit best, by its words; -1, -1 where none has any of them."""
-    return best_sentence(hypothesis, text or "") or (-1, -1)
-
-
 def _citation(record: JudgedAnswer, cited: Sequence[CitedChunk], places: Mapping[str, int]) -> CitationDetails:
     context = record.context or ()
     ids = list(dict.fromkeys(context[citation.chunk] for citation in cited if citation.chunk is not None))
@@ -221,7 +219,9 @@ def _gold_unit(record: JudgedAnswer, g: int, limits: Limits) -> GoldUnitDetails:
     if said is None:
         return GoldUnitDetails(unit.alternative, text, "no_claim")
     reached = "" if record.context is None else overall(record.reach[g]) or "not_found"
-    return GoldUnitDetails(unit.alternative, text, said.label, shortened(said.reason, limits.reason), reached)
+    return GoldUnitDetails(
+        unit.alternative, text, said.label, reason=shortened(said.reason, limits.reason), reached=reached
+    )
 
 
 def _explanation(record: JudgedAnswer) -> str:

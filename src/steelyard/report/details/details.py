@@ -9,10 +9,9 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.arrays import Ints
-from steelyard.data.chunk_table import ChunkTable
 from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.report.details.answers import AnswerDetails, TextOf, answer_details
+from steelyard.report.details.answers import AnswerDetails, answer_details
 from steelyard.report.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold
 from steelyard.report.details.limits import Budget, Limits, shortened, singled_questions
 from steelyard.report.details.lists import ListDetails, list_details, list_frames, table_of, unread_chunks
@@ -111,6 +110,7 @@ class Details:
         unread = unread_gold(gold)
         of_corpus = weighing.texts(unread | unread_chunks(weighing, frames))
         texts = {**searched_texts(weighing, unread), **of_corpus}
+        relevant = unread_gold([[piece for piece in pieces if piece.gain > 0] for pieces in gold])
         return cls(
             truth=visible(weighing.gold.name),
             places=places,
@@ -123,28 +123,17 @@ class Details:
             gold=[[piece.within(budget, texts, limits) for piece in pieces] for pieces in gold],
             more=more,
             left_out=budget.left_out,
-            lists=list_details(weighing, query_ids, limits, depth, frames, texts),
-            systems=[
-                _system(weighing, query_ids, i, limits, _judged(weighing, query_ids, i, limits, frames[i]))
-                for i in range(len(weighing.weighed))
-            ],
+            lists=list_details(weighing, query_ids, limits, depth=depth, frames=frames, documents=texts),
+            systems=[_system(weighing, query_ids, i, limits, frame) for i, frame in enumerate(frames)],
             # Of a corpus that was named, the notes of the scores say it.
-            absent=_absent(gold, texts) if of_corpus and weighing.named_corpus is None else (),
+            absent=sorted(relevant - texts.keys()) if of_corpus and weighing.named_corpus is None else (),
         )
 
 
-def _absent(gold: Sequence[Sequence[GoldPiece]], texts: Mapping[str, str]) -> list[str]:
-    relevant = [[piece for piece in pieces if piece.gain > 0] for pieces in gold]
-    return sorted(unread_gold(relevant) - texts.keys())
-
-
 def _system(
-    weighing: Weighing,
-    query_ids: Sequence[str],
-    place: int,
-    limits: Limits,
-    judged: tuple[dict[int, AnswerDetails], int],
-) -> SystemDetails:
+    weighing: Weighing, query_ids: Sequence[str], place: int, limits: Limits, frame: pl.DataFrame
+) -> SystemDetails:  # fmt: skip
+    judged, judged_left_out = _judged(weighing, query_ids, place, limits, frame)
     number = {query_id: i for i, query_id in enumerate(query_ids)}
     weighed, budget = weighing.weighed[place], Budget(limits.answer_bytes // max(len(weighing.weighed), 1))
     answers, failures = dict[int, str | None](), dict[int, str]()
@@ -152,11 +141,11 @@ def _system(
         answered = {number[id]: text for id, text in weighed.outputs.answers.items() if id in number}
         reasons = {**weighed.outputs.failures, **weighed.outputs.unanswered}
         failed = {number[id]: text for id, text in reasons.items() if id in number}
-        answers = {q: budget(answered[q]) for q in sorted(answered.keys() - judged[0].keys())}
+        answers = {q: budget(answered[q]) for q in sorted(answered.keys() - judged.keys())}
         failures = {q: shortened(failed[q], limits.reason) for q in sorted(failed)}
     return SystemDetails(
-        weighed.evidence is not None, answers, budget.left_out, failures, lost_pieces(weighing, query_ids, place),
-        *judged,
+        weighed.evidence is not None, answers=answers, left_out=budget.left_out, failures=failures,
+        lost=lost_pieces(weighing, query_ids, place), judged=judged, judged_left_out=judged_left_out,
     )  # fmt: skip
 
 
@@ -171,18 +160,18 @@ def _judged(
     for query_id, doc_id, rank in frame.select("query_id", "doc_id", "rank").iter_rows():
         places.setdefault(query_id, {})[doc_id] = rank - 1
     table, judged = table_of(weighing.weighed[place]), dict[int, AnswerDetails]()
-    texts = _texts_of(table) if table is not None else lambda _: None
+
+    def text_of(chunk_id: str) -> str | None:
+        known = table is not None and chunk_id in table.row_of
+        return table.texts[table.row_of[chunk_id]] if known and table is not None else None
+
     records = [(q, run.verdicts.records.get(query_id)) for q, query_id in enumerate(query_ids)]
     shown = [(q, record) for q, record in records if record is not None and record.state in ("answered", "abstained")]
     room = limits.judged_bytes // len(weighing.weighed)
     for q, record in shown:
-        details = answer_details(record, places.get(record.query_id, {}), texts, limits)
+        details = answer_details(record, places.get(record.query_id, {}), text_of, limits)
         room -= details.size
         if room < 0:
             break
         judged[q] = details
     return judged, len(shown) - len(judged)
-
-
-def _texts_of(table: ChunkTable) -> TextOf:
-    return lambda chunk_id: table.texts[table.row_of[chunk_id]] if chunk_id in table.row_of else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -43,20 +43,18 @@ class GoldPiece:
 
     kind: str
     gain: float
-    group: str | None
-    name: str
-    where: str
-    text: str | None
+    group: str | None = None
+    name: str = ""
+    where: str = ""
+    text: str | None = None
 
     def within(self, budget: Budget, texts: Mapping[str, str], limits: Limits) -> GoldPiece:
         """The piece fit to be shown, its text as long as there is room; of a document by its id, the beginning."""
         text = self.text
         if text is None and self.kind in _WHOLE and self.name in texts:
             text = cut(" ".join(texts[self.name].split()), limits.gold_document)
-        return GoldPiece(
-            self.kind, self.gain, None if self.group is None else visible(self.group), visible(self.name),
-            self.where, budget(text) if text else None,
-        )  # fmt: skip
+        group = None if self.group is None else visible(self.group)
+        return replace(self, group=group, name=visible(self.name), text=budget(text) if text else None)
 
 
 def gold_pieces(
@@ -110,7 +108,7 @@ def _of_truth(truth: Truth, query_ids: Sequence[str]) -> Iterator[tuple[str, lis
     rows = truth.frame.drop_nulls("doc_id").filter(pl.col("gain") > 0, pl.col("query_id").is_in(list(query_ids)))
     ordered = rows.sort("query_id", "gain", "doc_id", descending=[False, True, False])
     for query_id, of_query in groupby(ordered.select("query_id", "doc_id", "gain").iter_rows(), itemgetter(0)):
-        yield query_id, [GoldPiece("chunk", gain, None, doc_id, "", None) for _, doc_id, gain in of_query]
+        yield query_id, [GoldPiece("chunk", gain, name=doc_id) for _, doc_id, gain in of_query]
 
 
 def searched_texts(weighing: Weighing, names: set[str]) -> Mapping[str, str]:
@@ -126,8 +124,10 @@ def searched_texts(weighing: Weighing, names: set[str]) -> Mapping[str, str]:
 def _of_piece(piece: Piece, documents: Mapping[str, str]) -> GoldPiece:
     span = documents.get(piece.doc, "")[piece.start : piece.end] if piece.kind == "span" else ""
     where = {"span": f"{piece.start}–{piece.end}", "pages": ", ".join(map(str, piece.pages))}.get(piece.kind, "")
-    return GoldPiece(piece.kind, piece.gain, piece.group or None, piece.chunk_id or piece.doc, where,
-                     piece.text or span or None)  # fmt: skip
+    return GoldPiece(
+        piece.kind, piece.gain, group=piece.group or None, name=piece.chunk_id or piece.doc, where=where,
+        text=piece.text or span or None,
+    )  # fmt: skip
 
 
 _Key = TypeVar("_Key")

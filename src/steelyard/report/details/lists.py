@@ -46,13 +46,9 @@ class ListDetails:
 
 
 def list_details(
-    weighing: Weighing,
-    query_ids: Sequence[str],
-    limits: Limits,
-    depth: int,
-    frames: Sequence[pl.DataFrame],
+    weighing: Weighing, query_ids: Sequence[str], limits: Limits, *, depth: int, frames: Sequence[pl.DataFrame],
     documents: Mapping[str, str],
-) -> ListDetails:
+) -> ListDetails:  # fmt: skip
     """Lists as deep as the limits allow, and the texts of their chunks, first places first.
 
     depth, frames   of `list_frames`;   documents   texts of what systems name by id alone

@@ -14,7 +14,7 @@ from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating
 from steelyard.report.contents import Contents
 from steelyard.report.html.tables import Cell, HtmlTable, sheet_table
-from steelyard.report.views.comparison import comparison_sheets, drift_sheet
+from steelyard.report.views.comparison import drift_sheet, measure_sheets
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.diagnosis import ceilings_sheet, funnel_sheet, stages_of
 from steelyard.report.views.gate import (
@@ -44,7 +44,7 @@ def baseline_row(contents: Contents) -> int:
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
     """A table for each measure, by its name, and one of what was the judges'."""
     tables = []
-    for measure, sheet in zip(map(str, comparison.measures), comparison_sheets(comparison, words), strict=False):
+    for measure, sheet in zip(map(str, comparison.measures), measure_sheets(comparison, words), strict=True):
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
@@ -118,7 +118,7 @@ def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
 def funnel_table(contents: Contents, words: Words) -> HtmlTable:
     """Systems down, best first, and the stages at which some system has questions across; a note names the others."""
     funnels, sheet = contents.diagnosis.funnels, funnel_sheet(contents.diagnosis, words)
-    rows = dict(zip(stages_of(funnels), sheet.rows, strict=False))
+    rows = dict(zip(stages_of(funnels), sheet.rows[:-1], strict=True))  # The last row has the totals.
     stages = [stage for stage in rows if any(funnel.counts()[stage] for funnel in funnels)]
     empty = [rows[stage][0] for stage in rows if stage not in stages]
     cells = [[Cell(funnels[i].system), *(Cell(rows[stage][i + 1]) for stage in stages)] for i in contents.by_mean()]

@@ -85,6 +85,18 @@ def comparison_sheets(
     marks      † and ‡ at the means of better and worse systems, for a paper; explained in the notes
     """
     words = words or read_words("en")
+    yield from measure_sheets(comparison, words, relative=relative, marks=marks)
+    if (drift := drift_sheet(comparison, words)) is not None:
+        yield drift
+    yield from segment_sheets(comparison, words)
+    if comparison.settings is not None and (differing := settings_sheet(comparison.settings, words)) is not None:
+        yield differing
+
+
+def measure_sheets(
+    comparison: Comparison, words: Words, *, relative: bool = False, marks: bool = False
+) -> Iterator[Sheet]:
+    """The sheets of the measures alone, of `comparison_sheets`."""
     for position, measure in enumerate(map(str, comparison.measures)):
         sheet = _measure_sheet(comparison, measure, words, relative=relative, marks=marks)
         if comparison.sensitivity is not None:
@@ -97,11 +109,6 @@ def comparison_sheets(
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
             sheet.notes += signature_note(comparison.signature, words)
         yield sheet
-    if (drift := drift_sheet(comparison, words)) is not None:
-        yield drift
-    yield from segment_sheets(comparison, words)
-    if comparison.settings is not None and (differing := settings_sheet(comparison.settings, words)) is not None:
-        yield differing
 
 
 def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relative: bool, marks: bool) -> Sheet:

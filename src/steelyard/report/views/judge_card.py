@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from steelyard.experiment.corrections import Correction, Corrections
@@ -27,18 +27,8 @@ _CALIBRATION = {
 }
 """What a note on a threshold is in the card."""
 _CARD_NOTES = ("judge_agreement", "judge_checked", "judge_fails_self_tests")
-_CALLS = (
-    "calls",
-    "attempts",
-    "retries",
-    "failed",
-    "cached",
-    "repeated",
-    "tokens_in",
-    "tokens_out",
-    "cost_usd",
-    "unmetered",
-)
+_CALLS = ("calls", "attempts", "retries", "failed", "cached", "repeated", "tokens_in", "tokens_out", "cost_usd",
+          "unmetered")  # fmt: skip
 
 
 def judge_card(judging: Mapping[str, Judging], words: Words, corrections: Corrections | None = None) -> Sheet:
@@ -46,15 +36,16 @@ def judge_card(judging: Mapping[str, Judging], words: Words, corrections: Correc
 
     corrections   of means by labels of people, by system and measure
     """
-    rows = []
-    for name, fact in _FACTS.items():
-        cells = [shortened(fact(of_system, words), _LONGEST) for of_system in judging.values()]
-        if any(cells):
-            rows.append([words(f"judge_card.fact.{name}"), *(cell or "–" for cell in cells)])
-    labels = [_labels((corrections or {}).get(system, {}), words) for system in judging]
-    if any(labels):
-        rows.append([words("judge_card.fact.labels"), *(cell or "–" for cell in labels)])
-    notes = [words("judge_card.note.uncalibrated")] if any(map(_is_uncalibrated, judging.values())) else []
+    facts = [_facts(own, (corrections or {}).get(system, {}), words) for system, own in judging.items()]
+    rows = [
+        [words(f"judge_card.fact.{name}"), *(of_system[name] or "–" for of_system in facts)]
+        for name in (facts[0] if facts else ()) if any(of_system[name] for of_system in facts)
+    ]  # fmt: skip
+    uncalibrated = any(
+        own.recipe["judge"].get("threshold") is not None and own.recipe.get("calibration") is None
+        for own in judging.values()
+    )
+    notes = [words("judge_card.note.uncalibrated")] if uncalibrated else []
     notes += notes_of_systems(
         {system: [note for note in calibration_notes(own.recipe) if note.code in _CARD_NOTES]
          for system, own in judging.items()},
@@ -63,86 +54,46 @@ def judge_card(judging: Mapping[str, Judging], words: Words, corrections: Correc
     return Sheet([words("judge_card.head.fact"), *judging], rows, notes=notes)
 
 
-def _labels(corrections: Mapping[str, Correction], words: Words) -> str:
-    """By how many labels each mean is corrected."""
-    return words("list.comma").join(f"{measure} {own.mean.n_labels:,}" for measure, own in corrections.items())
+def _facts(judging: Judging, corrections: Mapping[str, Correction], words: Words) -> dict[str, str]:
+    """Facts of the card, in their order; empty where there is nothing to say."""
+    recipe, judge, listed = judging.recipe, judging.recipe["judge"], words("list.comma").join
+    prompts, calls, units = judge.get("prompts"), recipe.get("calls"), str(recipe.get("units") or "")
+    digests = prompts.items() if isinstance(prompts, Mapping) else ()
+
+    def counted(counts: Mapping[str, Any], names: Iterable[str]) -> str:
+        numbers = {name: n for name in names if isinstance(n := counts.get(name), int | float) and n}
+        return listed(
+            f"{words(f'judge_card.count.{name}')} {f'{n:,}' if isinstance(n, int) else f'{n:.4g}'}"
+            for name, n in numbers.items()
+        )
+
+    def causes(counts: Mapping[str, int]) -> str:
+        return listed(f"{name} {n:,}" for name, n in counts.items() if n)
+
+    facts = {
+        "judge": " ".join(str(judge[key]) for key in ("name", "version") if key in judge),
+        "model": " · ".join(str(judge[key]) for key in ("model", "base_url") if judge.get(key)),
+        "prompts": listed(f"{name} {str(digest).removeprefix('sha256:')[:_DIGEST]}" for name, digest in digests),
+        "threshold": _threshold(recipe, words),
+        "parameters": listed(f"{key} = {value}" for key, value in judge.items() if key not in _SHOWN_APART),
+        "units": words(f"judge_card.units.{units}") if f"judge_card.units.{units}" in words else units,
+        "date": str(recipe.get("date") or ""),
+        "calls": counted(calls, _CALLS) if isinstance(calls, Mapping) else "",
+        "answers": counted(judging.counts, (*get_args(State), "without_context")),
+        "sentences": counted(judging.counts, (*get_args(Label), "no_claim")),
+        "not_judged": causes(judging.not_judged),
+        "citations": counted(judging.counts, ("citations", *get_args(Problem))),
+        "errors": causes(judging.errors),
+    }
+    # By how many labels each mean is corrected.
+    labels = listed(f"{measure} {own.mean.n_labels:,}" for measure, own in corrections.items())
+    return {**{name: shortened(text, _LONGEST) for name, text in facts.items()}, "labels": labels}
 
 
-def _judge(judging: Judging, words: Words) -> str:
-    judge = judging.recipe["judge"]
-    version = f" {judge['version']}" if "version" in judge else ""
-    return f"{judge['name']}{version}"
-
-
-def _model(judging: Judging, words: Words) -> str:
-    judge = judging.recipe["judge"]
-    return " · ".join(str(judge[key]) for key in ("model", "base_url") if judge.get(key))
-
-
-def _prompts(judging: Judging, words: Words) -> str:
-    prompts = judging.recipe["judge"].get("prompts")
-    if not isinstance(prompts, Mapping):
-        return ""
-    named = [f"{name} {str(digest).removeprefix('sha256:')[:_DIGEST]}" for name, digest in prompts.items()]
-    return words("list.comma").join(named)
-
-
-def _threshold(judging: Judging, words: Words) -> str:
-    threshold = judging.recipe["judge"].get("threshold")
+def _threshold(recipe: Mapping[str, Any], words: Words) -> str:
+    threshold = recipe["judge"].get("threshold")
     if threshold is None:
         return ""
-    calibration = judging.recipe.get("calibration")
-    note = next(calibration_notes(judging.recipe), None)
-    text = str(calibration) if note is None else words(_CALIBRATION[note.code], **note.values)
+    note = next(calibration_notes(recipe), None)
+    text = str(recipe.get("calibration")) if note is None else words(_CALIBRATION[note.code], **note.values)
     return words("judge_card.threshold", threshold=f"{threshold:g}", calibration=text)
-
-
-def _is_uncalibrated(judging: Judging) -> bool:
-    return judging.recipe["judge"].get("threshold") is not None and judging.recipe.get("calibration") is None
-
-
-def _parameters(judging: Judging, words: Words) -> str:
-    judge = judging.recipe["judge"]
-    return words("list.comma").join(f"{key} = {value}" for key, value in judge.items() if key not in _SHOWN_APART)
-
-
-def _units(judging: Judging, words: Words) -> str:
-    units = str(judging.recipe.get("units") or "")
-    key = f"judge_card.units.{units}"
-    return words(key) if key in words else units
-
-
-def _date(judging: Judging, words: Words) -> str:
-    return str(judging.recipe.get("date") or "")
-
-
-def _calls(judging: Judging, words: Words) -> str:
-    calls = judging.recipe.get("calls")
-    return "" if not isinstance(calls, Mapping) else words("list.comma").join(_numbers(calls, _CALLS, words))
-
-
-def _counted(names: tuple[str, ...]) -> Callable[[Judging, Words], str]:
-    return lambda judging, words: words("list.comma").join(_numbers(judging.counts, names, words))
-
-
-def _numbers(counts: Mapping[str, Any], names: tuple[str, ...], words: Words) -> Iterator[str]:
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, int | float) and value:
-            yield f"{words(f'judge_card.count.{name}')} {f'{value:,}' if isinstance(value, int) else f'{value:.4g}'}"
-
-
-def _causes(counts: Callable[[Judging], Mapping[str, int]]) -> Callable[[Judging, Words], str]:
-    return lambda judging, words: words("list.comma").join(f"{name} {n:,}" for name, n in counts(judging).items() if n)
-
-
-_FACTS: dict[str, Callable[[Judging, Words], str]] = {
-    "judge": _judge, "model": _model, "prompts": _prompts, "threshold": _threshold, "parameters": _parameters,
-    "units": _units, "date": _date, "calls": _calls,
-    "answers": _counted((*get_args(State), "without_context")),
-    "sentences": _counted((*get_args(Label), "no_claim")),
-    "not_judged": _causes(lambda judging: judging.not_judged),
-    "citations": _counted(("citations", *get_args(Problem))),
-    "errors": _causes(lambda judging: judging.errors),
-}  # fmt: skip
-"""Facts of the card, in their order, and what says them; empty where there is nothing to say."""

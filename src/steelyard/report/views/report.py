@@ -13,7 +13,7 @@ from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.diagnosis.advice import MISTAKES
 from steelyard.experiment.table.same_judge import comparable
 from steelyard.report.contents import Contents
-from steelyard.report.views.comparison import MARKS, comparison_sheets, drift_sheet
+from steelyard.report.views.comparison import MARKS, drift_sheet, measure_sheets
 from steelyard.report.views.comparison_notes import method_notes
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.diagnosis import advice_text, diagnosis_sections, stage_name, worst_stage
@@ -304,7 +304,7 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
     sheets = [sheet for sheet in leaderboard if sheet is not None]
     yield Section("leaderboard", leaderboard_title(contents, words), sheets=sheets)
     if contents.comparison is not None:
-        sheets = [next(comparison_sheets(contents.comparison, words))]
+        sheets = [next(measure_sheets(contents.comparison, words))]
         sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []
         sheets += [drift] if (drift := drift_sheet(contents.comparison, words)) is not None else []
         yield Section("comparison", words("page.comparison.title"), sheets=sheets)

@@ -65,7 +65,8 @@ def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
 def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
     """How far the best leads the next one and the average, and how far equally good ones would."""
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
-    for code, lead in zip(("lead_over_next", "lead_over_average"), swept.leads(seed=seed) or (), strict=False):
+    leads = swept.leads(seed=seed)
+    for code, lead in zip(("lead_over_next", "lead_over_average"), leads, strict=True) if leads is not None else ():
         text = words(
             f"sweep.{'lead_untested' if np.isnan(lead.p) else code}", n=n, rows=rows, measure=first,
             lead=number(lead.lead), limit=number(lead.limit), p=p_text(lead.p, sign=True),
