@@ -23,7 +23,7 @@ from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.report.details.limits import Budget, Limits, cut
+from steelyard.report.details.limits import Budget, Limits, one_line
 from steelyard.report.visible import visible
 from steelyard.text.locating import Locator
 from steelyard.text.spans import Span
@@ -52,7 +52,7 @@ class GoldPiece:
         """The piece fit to be shown, its text as long as there is room; of a document by its id, the beginning."""
         text = self.text
         if text is None and self.kind in _WHOLE and self.name in texts:
-            text = cut(" ".join(texts[self.name].split()), limits.gold_document)
+            text = one_line(texts[self.name], limits.gold_document)
         group = None if self.group is None else visible(self.group)
         return replace(self, group=group, name=visible(self.name), text=budget(text) if text else None)
 

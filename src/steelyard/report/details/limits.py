@@ -62,6 +62,11 @@ def shortened(text: str, size: int) -> str:
     return visible(cut(text, size))
 
 
+def one_line(text: str, size: int) -> str:
+    """A text in one line, cut where it is long: a sentence without a full stop may be all of an answer."""
+    return cut(" ".join(text.split()), size)
+
+
 def cut(text: str, size: int) -> str:
     """The first characters of a text as it is, the last of them … where it is longer than `size`."""
     return text if len(text) <= size else text[: size - 1] + "…"

@@ -15,19 +15,19 @@ from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.experiment.lending import calibration_notes
 from steelyard.judges.answers.cases import NOT_ASKED
 from steelyard.judges.grading.grades import FEW, JUDGE, PEOPLE, GradeAgreement, Grades, holds_rows
-from steelyard.judges.self_tests import SelfTest, SelfTests
+from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.tables.items import unsupported_units
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import Label, Problem, State
 from steelyard.rag.labelling import LabellingPlan
-from steelyard.report.details.limits import cut
+from steelyard.report.details.limits import one_line
 from steelyard.report.views.notes import note_text
-from steelyard.report.views.numbers import number, percent
+from steelyard.report.views.numbers import count, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
 from steelyard.report.views.view import Look, View
 from steelyard.report.words import Words
 
-_LONGEST = 400
+_LONGEST, _LONGEST_TEST = 400, 200
 _LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?:: (.+))?", re.DOTALL)
 
 
@@ -37,43 +37,43 @@ def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outpu
     questions, outputs   as they were named, for the command that weighs them
     """
     verdicts = run.verdicts
-    sheet = Sheet(
-        [words("judging.head.counted"), words("judging.head.n"), words("judging.head.share")],
-        [*_rows(verdicts, words)],
-        notes=[*_notes(run, words)],
-    )
+    header = [words(f"judging.head.{name}") for name in ("counted", "n", "share")]
+    sheet = Sheet(header, list(_rows(verdicts, words)), notes=list(_notes(run, words)))
     title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
     sections = [Section("judge", title, [], [sheet])]
     sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
     if questions and outputs and (measures := _measures(run.verdicts)):
-        command = shlex.join(_evaluate_command(run, questions, outputs, measures))
+        kept_apart = run.file is not None and run.file.parent.name != FOLDER
+        options = [word for measure in measures for word in ("-m", measure)]
+        options += ["--verdicts", str(run.file)] if kept_apart else []
+        command = shlex.join(["steelyard", "evaluate", questions, outputs, *options])
         sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
     return sections
 
 
-def judging_plan_section(plan: JudgingPlan, words: Words) -> Section:
-    """What judging would take."""
-    rows = [[words("judging.answers"), f"{plan.n_answers:,}"], [words("judging.plan.cases"), f"{plan.n_cases:,}"],
-            [words("judging.plan.verdicts"), f"{plan.n_verdicts:,}"]]  # fmt: skip
-    if plan.n_calls is not None:
-        rows += call_rows(plan, words)
+def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
+    """What judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
+    if isinstance(plan, JudgingPlan):
+        area, name, parts = "judging", "judge", dict[str, int]()
+        counts = {"answers": plan.n_answers, "plan.cases": plan.n_cases, "plan.verdicts": plan.n_verdicts}
+    else:
+        area, name, parts = "labelling", "label", {"plan.people": plan.n_people} if plan.n_people else {}
+        counts = {"plan.questions": plan.n_questions, "plan.pairs": plan.n_pairs}
+    rows = [[words(f"{area}.{key}"), count(n)] for key, n in counts.items()]
+    rows += [[f"  {words(f'{area}.{key}')}", count(n)] for key, n in parts.items()]
     notes = [words("judging.plan.nothing")]
     if plan.n_calls is not None:
+        calls = {"calls": plan.n_calls, "cached": plan.n_cached, "tokens_in": plan.tokens_in,
+                 "tokens_out": plan.tokens_out}  # fmt: skip
+        cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
+        rows += [[words(f"judging.plan.{key}"), count(n)] for key, n in calls.items()]
+        rows.append([words("judging.plan.cost"), cost])
         notes.append(words("judging.plan.estimate"))
     sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
-    return Section("judge", words("judging.plan.title", judge=plan.judge), [], [sheet])
+    return Section(name, words(f"{area}.plan.title", judge=plan.judge), [], [sheet])
 
 
-def call_rows(plan: JudgingPlan | LabellingPlan, words: Words) -> list[list[str]]:
-    """Calls of a model, tokens and cost."""
-    counts = (("calls", plan.n_calls), ("cached", plan.n_cached), ("tokens_in", plan.tokens_in),
-              ("tokens_out", plan.tokens_out))  # fmt: skip
-    cost = words("judging.plan.no_price") if plan.cost_usd is None else f"${number(plan.cost_usd, 4)}"
-    rows = [[words(f"judging.plan.{name}"), f"{value:,}"] for name, value in counts]
-    return [*rows, [words("judging.plan.cost"), cost]]
-
-
-def call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
+def _call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
     """What a model was asked, where one was."""
     calls = recipe.get("calls")
     if calls:
@@ -89,22 +89,21 @@ def call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
 
 def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
     """Counts by group, each with its parts below it; parts that are none are left out."""
-    counts = verdicts.counts
-    n_checkable = counts["units"] - counts["no_claim"]
-    yield [words("judging.answers"), f"{counts['questions']:,}", ""]
-    yield from _parts(verdicts, get_args(State), "state", counts["questions"], words)
-    yield [words("judging.units"), f"{counts['units']:,}", ""]
-    if counts["no_claim"]:
-        yield [f"  {words('judging.no_claim')}", f"{counts['no_claim']:,}", ""]
-    yield from _parts(verdicts, get_args(Label), "label", n_checkable, words)
-    yield [words("judging.citations"), f"{counts['citations']:,}", ""]
-    yield from _parts(verdicts, get_args(Problem), "problem", counts["citations"], words)
-
-
-def _parts(verdicts: Verdicts, names: tuple[str, ...], kind: str, n: int, words: Words) -> Iterator[list[str]]:
-    for name in names:
-        if count := verdicts.counts[name]:
-            yield [f"  {words(f'judging.{kind}.{name}')}", f"{count:,}", percent(count / n)]
+    counts, no_claim = verdicts.counts, verdicts.counts["no_claim"]
+    groups = (
+        ("answers", "questions", "state", get_args(State)),
+        ("units", "units", "label", get_args(Label)),
+        ("citations", "citations", "problem", get_args(Problem)),
+    )
+    for group, total, kind, parts in groups:
+        n = counts[total]
+        yield [words(f"judging.{group}"), count(n), ""]
+        if group == "units" and no_claim:
+            yield [f"  {words('judging.no_claim')}", count(no_claim), ""]
+            n -= no_claim
+        for part in parts:
+            if own := counts[part]:
+                yield [f"  {words(f'judging.{kind}.{part}')}", count(own), percent(own / n)]
 
 
 def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
@@ -118,7 +117,7 @@ def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
         yield words("judging.note.not_judged", causes=words.listed(listed))
     if n := sum(verdicts.errors.values()):
         yield words("judging.note.errors", n=n)
-    yield from call_notes(verdicts.recipe, words)
+    yield from _call_notes(verdicts.recipe, words)
     if run.file is not None:
         yield words("judging.note.file", file=str(run.file))
 
@@ -130,21 +129,16 @@ def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
         return
     first = units[0]
     queries = {question.query_id: question.query for question in run.questions}
-    reason = reason_text(_line(first.nearest.reason), run.verdicts.judge, words)
+    reason = reason_text(one_line(first.nearest.reason, _LONGEST), run.verdicts.judge, words)
     reason = words("judging.unsupported.reason", reason=reason) if reason else ""
     yield Paragraph(
         words(
-            "judging.unsupported.text", query=_line(queries[first.query_id] or first.query_id),
-            sentence=_line(first.unit.text),
+            "judging.unsupported.text", query=one_line(queries[first.query_id] or first.query_id, _LONGEST),
+            sentence=one_line(first.unit.text, _LONGEST),
             label=words(f"judging.label.{first.label}"), reason=reason,
         ),
         words("judging.unsupported.title", n=len(units)),
     )  # fmt: skip
-
-
-def _line(text: str) -> str:
-    """A text in one line, cut where it is long: a sentence without a full stop may be all of an answer."""
-    return cut(" ".join(text.split()), _LONGEST)
 
 
 def reason_text(reason: str, judge: str, words: Words) -> str:
@@ -177,13 +171,6 @@ def _measures(verdicts: Verdicts) -> list[str]:
     return measures + (["citation_support"] if verdicts.counts["citations"] and "joint" in tables else [])
 
 
-def _evaluate_command(run: JudgedRun, questions: str, outputs: str, measures: Sequence[str]) -> list[str]:
-    """The command that weighs what was judged."""
-    kept_apart = run.file is not None and run.file.parent.name != FOLDER
-    apart = ["--verdicts", str(run.file)] if kept_apart else []
-    return ["steelyard", "evaluate", questions, outputs, *(word for m in measures for word in ("-m", m)), *apart]
-
-
 def labelling_sections(
     grades: Grades, words: Words, *, file: str = "", sources: Sequence[str] = ()
 ) -> list[Section]:  # fmt: skip
@@ -191,34 +178,20 @@ def labelling_sections(
 
     file, sources   as they were named, for the command that weighs with the truth
     """
-    sheet = Sheet(
-        [words("labelling.head.gain"), words("labelling.head.judge"), words("labelling.head.people"),
-         words("labelling.head.share")],
-        [*_grade_rows(grades, words)], notes=[*_grade_notes(grades, file, words)],
-    )  # fmt: skip
+    header = [words(f"labelling.head.{name}") for name in ("gain", "judge", "people", "share")]
+    sheet = Sheet(header, list(_grade_rows(grades, words)), notes=list(_grade_notes(grades, file, words)))
     title = words("labelling.title", judge=grades.recipe["judge"]["name"], scale=grades.recipe["scale"])
     sections = [Section("label", title, [], [sheet])]
     if (agreement := grades.agreement) is not None and (agreement.n or agreement.n_off):
         text = " ".join(_grade_agreement(agreement, words))
         sections.append(Section("agreement", words("labelling.agreement.title"), [Paragraph(text)]))
     if file and file != "-":
-        command = _grades_command(grades, file, sources)
+        # The pooled runs, or others where documents were pooled, from half of the scale on.
+        gains = sorted(float(grade["gain"]) for grade in grades.recipe["grades"])
+        runs = "RUN..." if grades.recipe["pool"]["documents"] else shlex.join(sources)
+        command = f"{shlex.join(['steelyard', 'evaluate', file])} {runs} --min-gain {gains[len(gains) // 2]:g}"
         sections.append(Section("next", words("judging.next"), [Paragraph(command, is_command=True)]))
     return sections
-
-
-def labelling_plan_section(plan: LabellingPlan, words: Words) -> Section:
-    """What drawing up a truth would take."""
-    rows = [[words("labelling.plan.questions"), f"{plan.n_questions:,}"],
-            [words("labelling.plan.pairs"), f"{plan.n_pairs:,}"]]  # fmt: skip
-    if plan.n_people:
-        rows.append([f"  {words('labelling.plan.people')}", f"{plan.n_people:,}"])
-    notes = [words("judging.plan.nothing")]
-    if plan.n_calls is not None:
-        rows += call_rows(plan, words)
-        notes.append(words("judging.plan.estimate"))
-    sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
-    return Section("label", words("labelling.plan.title", judge=plan.judge), [], [sheet])
 
 
 def _grade_rows(grades: Grades, words: Words) -> Iterator[list[str]]:
@@ -242,7 +215,7 @@ def _grade_notes(grades: Grades, file: str, words: Words) -> Iterator[str]:
         yield words("labelling.note.not_judged", causes=words.listed(listed))
     if n_other := len(grades) - grades.recipe["n_pairs"]:
         yield words("labelling.note.other", n=n_other)
-    yield from call_notes(grades.recipe, words)
+    yield from _call_notes(grades.recipe, words)
     if file and file != "-":
         yield words("judging.note.file" if holds_rows(file) else "labelling.note.labels", file=file)
 
@@ -267,36 +240,23 @@ def _grade_agreement(agreement: GradeAgreement, words: Words) -> Iterator[str]:
         yield words("labelling.agreement.off", n=agreement.n_off)
 
 
-def _grades_command(grades: Grades, file: str, sources: Sequence[str]) -> str:
-    """The command that weighs the pooled runs, or others where documents were pooled, from half of the scale on."""
-    gains = sorted(float(grade["gain"]) for grade in grades.recipe["grades"])
-    runs = "RUN..." if grades.recipe["pool"]["documents"] else shlex.join(sources)
-    return f"{shlex.join(['steelyard', 'evaluate', file])} {runs} --min-gain {gains[len(gains) // 2]:g}"
-
-
-_LONGEST_TEST = 200
-
-
 def self_tests_sections(tests: SelfTests, words: Words, file: Path | None = None) -> list[Section]:
     """A row a test; what it comes to; and an example of each test that the judge failed.
 
     file   the calibration that the results are kept in
     """
-    sheet = Sheet(
-        [words(f"selftest.head.{name}") for name in ("test", "n", "wrong", "interval", "limit", "result")],
-        [_test_row(test, words) for test in tests.tests],
-        notes=[*_test_notes(tests, words), *([] if file is None else [words("judging.note.file", file=str(file))])],
-    )
+    rows = [
+        [test.name, count(test.n), f"{test.n_failed:,} ({percent(test.rate)})" if test.n else "–",
+         words("selftest.interval", low=percent(test.low), high=percent(test.high)) if test.n else "–",
+         percent(test.limit), words(f"selftest.result.{test.result}")]
+        for test in tests.tests
+    ]  # fmt: skip
+    header = [words(f"selftest.head.{name}") for name in ("test", "n", "wrong", "interval", "limit", "result")]
+    notes = [*_test_notes(tests, words), *([] if file is None else [words("judging.note.file", file=str(file))])]
+    sheet = Sheet(header, rows, notes=notes)
     section = Section("selftest", words("selftest.title", judge=tests.judge), [], [sheet])
     examples = [_example(tests, name, words) for name in tests.failed]
     return [section, *([Section("examples", words("selftest.examples"), examples)] if examples else [])]
-
-
-def _test_row(test: SelfTest, words: Words) -> list[str]:
-    wrong = f"{test.n_failed:,} ({percent(test.rate)})" if test.n else "–"
-    interval = words("selftest.interval", low=percent(test.low), high=percent(test.high)) if test.n else "–"
-    result = words(f"selftest.result.{test.result}")
-    return [test.name, f"{test.n:,}", wrong, interval, percent(test.limit), result]
 
 
 def _test_notes(tests: SelfTests, words: Words) -> Iterator[str]:
@@ -305,10 +265,7 @@ def _test_notes(tests: SelfTests, words: Words) -> Iterator[str]:
     if tests.failed:
         yield words("selftest.note.failed", names=words.listed([*tests.failed], len(tests.failed)))
     if undecided := [test for test in tests.tests if test.result == "too_few" and test.n]:
-        counts = [
-            words("judging.cause", cause=test.name, number="–" if test.needed is None else f"{test.needed:,}")
-            for test in undecided
-        ]
+        counts = [words("judging.cause", cause=test.name, number=count(test.needed)) for test in undecided]
         yield words("selftest.note.too_few", counts=words.listed(counts, len(counts)))
     if without := [test.name for test in tests.tests if not test.n]:
         yield words("selftest.note.without", names=words.listed(without, len(without)))
@@ -325,15 +282,13 @@ def _example(tests: SelfTests, name: str, words: Words) -> Paragraph:
     rows = tests.trials.filter((tests.trials["test"] == name) & (tests.trials["result"] == "failed"))
     row = rows.row(0, named=True)
     texts = [
-        words("selftest.said", sentence=_test_line(row[sentence]), label=words(f"judging.label.{row[label]}"))
+        words(
+            "selftest.said", sentence=one_line(row[sentence], _LONGEST_TEST), label=words(f"judging.label.{row[label]}")
+        )
         for sentence, label in (("sentence", "verdict"), ("second_sentence", "second_verdict"))
         if row[label] is not None
     ]
     return Paragraph(words("selftest.then").join(texts), name)
-
-
-def _test_line(sentence: str) -> str:
-    return cut(" ".join(sentence.split()), _LONGEST_TEST)
 
 
 # How they are written ------------------------------------------------------------------------------------------------
@@ -394,7 +349,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     ),
     JudgingPlan: View[JudgingPlan](
         "a plan of judging",
-        blocks=lambda plan, look: [judging_plan_section(plan, look.words)],
+        blocks=lambda plan, look: [plan_section(plan, look.words)],
         data=lambda plan, words: asdict(plan),
     ),
     Grades: View[Grades](
@@ -405,7 +360,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     ),
     LabellingPlan: View[LabellingPlan](
         "a plan of grading",
-        blocks=lambda plan, look: [labelling_plan_section(plan, look.words)],
+        blocks=lambda plan, look: [plan_section(plan, look.words)],
         data=lambda plan, words: asdict(plan),
     ),
     SelfTests: View[SelfTests](

@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.base.result import Result
 from steelyard.experiment.corrections_json import correction_json
 from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
-from steelyard.report.details.limits import cut
+from steelyard.report.details.limits import one_line
 from steelyard.report.views.corrections import corrected_sheet
 from steelyard.report.views.numbers import ends, number, percent
 from steelyard.report.views.sheet import Paragraph, Section, Sheet
@@ -91,7 +91,7 @@ def conflicts_section(conflicts: Sequence[Conflict], kind: Kind, words: Words) -
     paragraphs = [
         Paragraph(
             words(
-                "review.conflict", query=_line(own.item.query), sentence=_line(own.item.text),
+                "review.conflict", query=one_line(own.item.query, _LONGEST), sentence=one_line(own.item.text, _LONGEST),
                 labels=words.listed([f"{rater}: {label_text(value, words)}" for rater, value in own.opinions]),
             )
         )
@@ -100,10 +100,6 @@ def conflicts_section(conflicts: Sequence[Conflict], kind: Kind, words: Words) -
     more = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
     paragraphs += [Paragraph(text) for text in (*more, words(f"review.adjudicate.{kind}"))]
     return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), paragraphs)
-
-
-def _line(text: str) -> str:
-    return cut(" ".join(text.split()), _LONGEST)
 
 
 def label_text(label: str, words: Words) -> str:
@@ -194,7 +190,7 @@ def _raters(own: TableReview, words: Words) -> Section:
         labels = own.raters.pairs[0].labels
         names = ("first", "second", "common", "same", "kappa", "interval")
         pairs = [
-            [pair.first, pair.second, f"{pair.n:,}", percent(pair.n_same / pair.n), *_estimate_cells(pair.kappa)]
+            [pair.first, pair.second, f"{pair.n:,}", percent(pair.n_same / pair.n), *_cells(pair.kappa)]
             for pair in own.raters.pairs
         ]
         notes = [*_rater_notes(own, words)]
@@ -226,17 +222,17 @@ def _judge(own: TableReview, words: Words) -> list[Section]:
     now = {name: getattr(agreement, name) for name in _RATES}
     then = {name: getattr(calibration, name) for name in _RATES}
     rows = [
-        [words(f"calibration.{name}"), *_estimate_cells(now[name]),
-         *(_estimate_cells(then[name]) if calibrated else [])]
+        [words(f"calibration.{name}"), *_cells(now[name]),
+         *(_cells(then[name]) if calibrated else [])]
         for name in _RATES
     ]  # fmt: skip
     if own.threshold is not None and calibration.threshold is not None:
         threshold = calibration.threshold
-        rows.insert(0, [words("review.threshold"), f"{own.threshold:g}", "", *_estimate_cells(threshold)])
-    rows.append([words("review.auc"), *_estimate_cells(agreement.auc), *(["", ""] if calibrated else [])])
+        rows.insert(0, [words("review.threshold"), f"{own.threshold:g}", "", *_cells(threshold)])
+    rows.append([words("review.auc"), *_cells(agreement.auc), *(["", ""] if calibrated else [])])
     if calibration.human is not None:
         human = calibration.human
-        cells = ["", "", *_estimate_cells(human.kappa)] if calibrated else _estimate_cells(human.kappa)
+        cells = ["", "", *_cells(human.kappa)] if calibrated else _cells(human.kappa)
         rows.append([words("calibration.human_kappa", n=human.n), *cells])
     heads = ["what", "now", "interval", *(["calibrated", "interval"] if calibrated else [])]
     sheets = [
@@ -302,10 +298,6 @@ def stratum_text(name: str, words: Words) -> str:
         labels, scores = scores, ""
     texts = "/".join(label_text(label, words) for label in labels.split("/") if label)
     return " ".join(filter(None, [texts, scores.replace("-", "–")]))
-
-
-def _estimate_cells(estimate: Estimate) -> list[str]:
-    return [number(estimate.value, 3), ends(estimate.low, estimate.high)]
 
 
 # How they are written ------------------------------------------------------------------------------------------------
