@@ -54,13 +54,15 @@ def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outpu
 def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
     """What judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
     if isinstance(plan, JudgingPlan):
-        area, name, parts = "judging", "judge", dict[str, int]()
-        counts = {"answers": plan.n_answers, "plan.cases": plan.n_cases, "plan.verdicts": plan.n_verdicts}
+        area, name = "judging", "judge"
+        counts = {"judging.answers": plan.n_answers, "judging.plan.cases": plan.n_cases,
+                  "judging.plan.verdicts": plan.n_verdicts}  # fmt: skip
     else:
-        area, name, parts = "labelling", "label", {"plan.people": plan.n_people} if plan.n_people else {}
-        counts = {"plan.questions": plan.n_questions, "plan.pairs": plan.n_pairs}
-    rows = [[words(f"{area}.{key}"), count(n)] for key, n in counts.items()]
-    rows += [[f"  {words(f'{area}.{key}')}", count(n)] for key, n in parts.items()]
+        area, name = "labelling", "label"
+        counts = {"labelling.plan.questions": plan.n_questions, "labelling.plan.pairs": plan.n_pairs}
+    rows = [[words(key), count(n)] for key, n in counts.items()]
+    if isinstance(plan, LabellingPlan) and plan.n_people:
+        rows.append([f"  {words('labelling.plan.people')}", count(plan.n_people)])
     notes = [words("judging.plan.nothing")]
     if plan.n_calls is not None:
         calls = {"calls": plan.n_calls, "cached": plan.n_cached, "tokens_in": plan.tokens_in,
