@@ -49,7 +49,7 @@ def test_people_who_do_not_agree_cannot_calibrate_a_judge(folder: Path) -> None:
     text = printed("agreement", "words.csv", cwd=folder, columns=200)
     assert "They cannot calibrate a judge" in text
     assert "of all labels are yes: there is little to agree about beyond chance" in text
-    assert "不能用来校准评判者" in printed("agreement", "words.csv", "--lang", "zh", cwd=folder, columns=200)
+    assert "不能用来校准裁判" in printed("agreement", "words.csv", "--lang", "zh", cwd=folder, columns=200)
 
 
 def test_it_is_written_in_every_format(folder: Path, tmp_path: Path) -> None:

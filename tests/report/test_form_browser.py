@@ -203,7 +203,7 @@ def test_tabs_of_one_rater_follow_each_other(browser: Any, tmp_path: Path) -> No
 def test_conflicts_are_settled_without_names(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, adjudication_form(), code="zh")
     page = tab.page
-    assert lines(page, "#opinions") == ["评审者 A： 有依据", "as plain as day", "评审者 B： 无法判断"]
+    assert lines(page, "#opinions") == ["标注者 A： 有依据", "as plain as day", "标注者 B： 无法判断"]
     page.keyboard.press("n")
     assert "裁判： 有依据，得分 0.90" in page.inner_text("#judged")
     file = saved(page)

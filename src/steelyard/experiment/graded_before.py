@@ -1,4 +1,4 @@
-"""What was graded before a judge grades: kept where people did, and where the judge is not asked."""
+"""Grades from before a judge grades: kept where people gave them, and where the judge is not asked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.judges.grading.scale import Scale
 
 
 def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[Key, GradedPair]:
-    """What is there already: the pairs of the file, and on top those that people graded.
+    """Pairs that are graded already: those of the file, and on top those that people graded.
 
     Raises   InputError for a truth to keep that people graded nothing of, or otherwise than in the file; OutputError
              where a file would be replaced that does not say who graded, or where nothing can be written.

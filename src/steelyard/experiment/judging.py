@@ -117,7 +117,7 @@ def judge(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedRun(Result):
-    """What `judge_run` did.
+    """Result of `judge_run`.
 
     questions  that were judged;   file   where the verdicts are kept, or None
     """
@@ -159,7 +159,7 @@ def judge_run(
 
 @dataclass(frozen=True, repr=False)
 class JudgingPlan(Result):
-    """What judging would take.
+    """Estimate of the calls that judging would take.
 
     n_answers   that would be judged;   n_cases   premises, each with all that is judged by it;   n_verdicts   of these
     n_calls     of a model that would be asked, and n_cached of which the answers are there; None without a model
@@ -220,14 +220,14 @@ def _answers(system: System) -> Outputs:
 
 
 def verdict_file(system: System, save: bool | str | Path, judge: str) -> Path | None:
-    """Where the verdicts of a judge go; None for nowhere."""
+    """File that the verdicts of a judge go into; None for nowhere."""
     if not isinstance(save, bool):
         return Path(save)
     return system.folder.path / FOLDER / f"{file_name(judge)}.parquet" if save and system.folder is not None else None
 
 
 def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
-    """Where a model's answers are kept, and its calls logged: in the folders of the runs and of the verdicts, or beside
+    """Files of a model's answers and of the log of its calls: in the folders of the runs and of the verdicts, or beside
     the file; nowhere without one."""
     if not isinstance(save, bool):
         return model_files(Path(save))
@@ -239,7 +239,7 @@ def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
 
 @contextmanager
 def writing(file: Path, *, alone: bool) -> Iterator[None]:
-    """What must hold while verdicts for a file are made, which may take long.
+    """Hold a file of verdicts ready while they are made, which may take long.
 
     alone    no other process judges into its folder, which is made where it is absent
     Raises   OutputError where one does, or where nothing can be written there.

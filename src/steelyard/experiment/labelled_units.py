@@ -1,4 +1,4 @@
-"""What people may be asked about for a measure: units of answers or whole answers, with what judge and labels say."""
+"""Units of answers, or whole answers, that people may be asked about for a measure, by judge and labels."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SystemLabels:
     labels: Labels
 
     def units(self, spec: Measure) -> LabelledUnits | None:
-        """What people may be asked about for a measure; None where they were not asked, or that cannot correct it."""
+        """Labelled units of a measure; None where people were not asked, or that cannot correct it."""
         table = spec.definition.items
         if not spec.aggregation.arithmetic:
             return None
@@ -114,12 +114,12 @@ class SystemLabels:
 
     @cached_property
     def _items(self) -> Mapping[ItemTable, Sequence[str]]:
-        """By table of which anything was drawn, the item of each unit, as `owners` has them; "" where it is none."""
+        """Item of each unit, as `owners` has them, by table of which anything was drawn; "" where it is none."""
         return {own.table: _items(self.records, own.table) for own in self.samples}
 
     @cached_property
     def _single(self) -> Mapping[ItemTable, JudgedAnswers]:
-        """By table of which items were drawn, each unit as an answer of its own, by the judge."""
+        """Units as answers of their own, by the judge, for each table of which items were drawn."""
         return {own.table: single_units(self.arrays, own.table) for own in self.samples if own.unit == "item"}
 
     def _decided(self, spec: Measure, arrays: JudgedAnswers, tables: Iterable[ItemTable]) -> Mapping[str, Label]:
@@ -200,7 +200,7 @@ class SystemLabels:
 
 
 def _codes(decided: Mapping[str, Label], items: Sequence[str], counted: Bools) -> Codes:
-    """What people decided about items; not judged where it is not counted."""
+    """Codes of labels of items; not judged where one is not counted."""
     return np.where(counted, verdict_codes(decided.get(item, "not_judged") for item in items), NOT_JUDGED)
 
 
@@ -214,7 +214,7 @@ def _items(records: Sequence[JudgedAnswer], table: ItemTable) -> list[str]:
 
 
 def _has_alternatives(a: JudgedAnswers) -> bool:
-    """Whether units of several gold answers count, of which the best one does."""
+    """True where units of several gold answers count, of which the best one does."""
     follows = a.gold_query[1:] == a.gold_query[:-1]
     return bool((a.gold_answer[1:] != a.gold_answer[:-1])[follows].any())
 

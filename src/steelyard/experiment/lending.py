@@ -28,12 +28,12 @@ T = TypeVar("T", bound=_Named)
 
 
 def model_files(file: Path) -> Mapping[str, Path]:
-    """Where a model's answers are kept, and its calls logged, by setting: beside a file that is written."""
+    """Files of a model's answers and of the log of its calls, by setting: beside a file that is written."""
     return {"cache": own_file(file.parent, CACHE_NAME), "log": own_file(file.parent, f"{file.stem}.calls.jsonl")}
 
 
 def kept(files: Mapping[str, Path]) -> Mapping[str, Path]:
-    """Those that are there, for whoever only looks: a cache that is opened is made where it is absent."""
+    """Files that are there, for a look alone: a cache that is opened is made where it is absent."""
     return {name: file for name, file in files.items() if file.exists()}
 
 
@@ -111,7 +111,7 @@ def calibrated_settings(
 
 
 def calibration_notes(recipe: Mapping[str, Any]) -> Iterator[Note]:
-    """By what the judge of some verdicts was calibrated, and which self-tests it failed; or that it was not.
+    """Notes on the calibration of the judge of some verdicts, and on self-tests that it failed.
 
     recipe   of the verdicts
     """

@@ -1,4 +1,4 @@
-"""Where what people decided about the answers of systems is kept: in each run folder, or in files that are named."""
+"""Places of reviews of the answers of systems: in each run folder, or in files that are named."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def review_of(labels: object, system: str, folder: RunFolder | None) -> Review |
 
 
 def are_handed_in(labels: object, system: str) -> bool:
-    """Whether labels were named for a system, or for all, so that others than its own are an error."""
+    """True where labels were named for a system, or for all, so that others than its own are an error."""
     return (labels.get(system) if isinstance(labels, Mapping) else labels) not in (None, False)

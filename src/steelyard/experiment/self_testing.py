@@ -78,7 +78,7 @@ def plan_self_test(
     keep: str | Path | None = None,
     **settings: Any,
 ) -> JudgingPlan:
-    """What `self_test` would take with these arguments; nobody is asked, and nothing is written."""
+    """Estimate what `self_test` would take with these arguments; no judge is asked, and nothing is written."""
     opened, settings_of_it = calibrated_settings(judge, settings, calibration)
     listed, facts = _trials(questions, outputs, n, seed)
     cases, again = cases_to_ask(listed)
@@ -110,7 +110,7 @@ def _trials(questions: object, outputs: object, n: int, seed: int) -> tuple[list
 
 
 def _model_files(keep: str | Path | None) -> Mapping[str, Path]:
-    """Where a model's answers are kept, and its calls logged."""
+    """Files of a model's answers and of the log of its calls."""
     return {} if keep is None else model_files(Path(keep) / "selftest")
 
 

@@ -1,4 +1,4 @@
-"""A judge asked, whatever it does: what it says wrongly, or fails to say, is not judged, with the cause."""
+"""Asking a judge, whatever it does: what it says wrongly, or fails to say, is not judged, with the cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOPELESS = 20
 
 
 def listable(results: Any) -> Any:
-    """What a judge gave.
+    """Results of a judge, as they may be gone through.
 
     Raises   TypeError for what would have to be awaited.
     """
@@ -73,7 +73,7 @@ class Asking:
         return dict(zip(distinct, results, strict=True))
 
     def _ask(self, cases: Sequence[Case], report: Callable[[int], object], n_done: int) -> tuple[Sequence[Any], str]:
-        """What the judge answers to the first of some cases, to all as a rule, and why not to others."""
+        """Answers of the judge to the first of some cases, to all as a rule, and the cause where others have none."""
         answers: list[Any] = []
         try:
             for answer in islice(listable(self._judge.judge(cases)), len(cases) + 1):
@@ -144,7 +144,7 @@ class Asking:
 
 
 def _wrong_field(label: Any, score: Any, reason: Any) -> str:
-    """What of a verdict cannot be kept; empty where all can."""
+    """Part of a verdict that cannot be kept, in words; empty where all can."""
     if not isinstance(label, str) or label not in _LABELS:
         return f"{quoted(label)}, none of {', '.join(get_args(Label))}"
     if score is not None and not (isinstance(score, int | float | np.number) and 0 <= score <= 1):

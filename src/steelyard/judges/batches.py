@@ -61,7 +61,7 @@ class Batches(Generic[T, R]):
         self._works, self._failures = False, list[StageError]()
 
     def results(self, items: Sequence[T], *, length: Callable[[T], int]) -> list[R | StageError]:
-        """What the model says of each item, in their order; a StageError where it failed.
+        """Results of the model for each item, in their order; a StageError where it failed.
 
         Raises   InputError where it has failed on 20 batches, and on all that it was asked so far.
         """

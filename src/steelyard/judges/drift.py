@@ -29,7 +29,7 @@ _Units = Mapping[int, Mapping[ItemTable, Verdict]]
 def anchor_shift(
     measure: Measure, before: Sequence[Verdicts], after: Sequence[Verdicts], query_ids: Sequence[str]
 ) -> AnchorShift:
-    """By how much the judge of `after` values the anchors of its answers higher than the judge of `before` does.
+    """Difference by which the judge of `after` values the anchors of its answers above the judge of `before`.
 
     Anchors of means over sentences, such as faithfulness, are sentences with the same query, text and texts to be
     judged by in both.  Of other measures, and of claims, which each judge has cut for itself, they are whole answers
@@ -58,7 +58,7 @@ def _runs(
 
 
 def _tables(measure: Measure) -> Sequence[ItemTable]:
-    """What is judged of each unit of an answer that a measure is the mean of; nothing where it is none."""
+    """Tables in which each unit of an answer is judged for a measure that is a mean over units; else none."""
     if measure.definition.name in _TWICE_JUDGED:
         return _OF_TWO
     items = measure.definition.items
@@ -68,7 +68,7 @@ def _tables(measure: Measure) -> Sequence[ItemTable]:
 def _of_units(
     measure: Measure, tables: Sequence[ItemTable], before: _Judged, after: Verdicts, query_ids: Sequence[str]
 ) -> AnchorShift:
-    """Of one run, by a measure that is a mean over units."""
+    """Shift of one run, by a measure that is a mean over units."""
     own, other = dict[str, JudgedAnswer](), dict[str, JudgedAnswer]()
     anchored, exposed, count = (np.zeros(len(query_ids)) for _ in range(3))
     for place, query_id in enumerate(query_ids):
@@ -141,7 +141,7 @@ def _of_answers(
     after: Verdicts,
     query_ids: Sequence[str],
 ) -> AnchorShift:
-    """Of one run, by a measure of which whole answers are anchors."""
+    """Shift of one run, by a measure of which whole answers are anchors."""
     own, other = dict[str, JudgedAnswer](), dict[str, JudgedAnswer]()
     exposed = np.zeros(len(query_ids))
     unread, with_context = measure.definition.absent == "unread", _reads_context(measure)
@@ -172,7 +172,7 @@ def _reads_context(measure: Measure) -> bool:
 
 
 def _texts(record: JudgedAnswer, *, with_context: bool) -> tuple[object, ...] | None:
-    """All that an answer is judged by, but not how it was cut into units; None where its context is not known."""
+    """Texts that an answer is judged by, but not its cut into units; None where its context is not known."""
     if with_context and record.context and not record.context_digests:
         return None
     citations = [(citation.mark, citation.chunk) for citation in record.citations]
@@ -198,7 +198,7 @@ def _defined(shift: Floats, anchored: Floats, exposed: Floats, count: Floats) ->
 
 @dataclass(frozen=True)
 class Likeness:
-    """How far anchors are like the other units of a system, as p of tests; NaN where there is none.
+    """Likeness of anchors to the other units of a system, as p of tests; NaN where there is none.
 
     score, length               whether anchors have other scores by the system's judge, or other lengths, than the rest
     moved_score, moved_length   whether verdicts on anchors move more at some scores, by the other judge, or lengths

@@ -98,14 +98,14 @@ def judge_answers(
 def cases_of(
     questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[VerdictTable] = TABLES
 ) -> list[Case]:  # fmt: skip
-    """All that `judge_answers` would ask a judge, each case once."""
+    """Cases that `judge_answers` would ask a judge, each once."""
     asked = _asked_tables(judge, tables)
     cases = (request.case for draft in drafts(questions, outputs) for request in asked_cases(draft, asked))
     return list(dict.fromkeys(cases))
 
 
 def sentences_to_split(questions: Questions, outputs: Outputs, judge: Judge | None) -> list[Sentences]:
-    """All that `judge_answers` would ask a judge to split into claims.
+    """Sentences that `judge_answers` would ask a judge to split into claims.
 
     Raises   InputError for a judge that cannot.
     """
@@ -123,7 +123,7 @@ def golds_to_draw_from(questions: Questions, outputs: Outputs, judge: Judge | No
 
 
 def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list[VerdictTable]:
-    """What a judge is asked of some tables."""
+    """Tables that a judge is asked about, of some."""
     asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
     return [table for table in asked if table != "relevance" or _grades(judge)]
 
@@ -167,7 +167,7 @@ def judge_recipe(judge: Judge | None, calibration: Calibration | None = None) ->
 
 
 def calls_of(judge: Judge | None) -> Mapping[str, Any]:
-    """What judging took, and what went wrong, of a judge that calls a model and counts.
+    """Counts of the calls of a judge that asks a model, and of what went wrong.
 
     One that fails to say it has judged all the same.
     """
@@ -184,7 +184,7 @@ def _kept(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _errors(judge: Judge | None) -> Counter[str]:
-    """What a judge that counts says that it, or its model, has done wrong by now."""
+    """Errors of a judge that counts them, or of its model, by now."""
     errors = getattr(judge, "errors", None)
     counted = errors.items() if isinstance(errors, Mapping) else ()
     return Counter({str(kind): n for kind, n in counted if isinstance(n, int)})

@@ -1,4 +1,4 @@
-"""Several judges of the same answers: what most of them say, and what they are at odds about."""
+"""Several judges of the same answers: what most of them say, and where they differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_ITEM: Mapping[str, ItemTable] = {
 
 @dataclass(frozen=True)
 class Weight:
-    """What a judge's word counts: added where it says supported, and taken off where it does not."""
+    """Weight of a judge's word: added where it says supported, and taken off where it does not."""
 
     supported: float = 1.0
     unsupported: float = 1.0
@@ -52,7 +52,7 @@ def weight_of(calibration: Calibration) -> Weight:
 
 
 def vote(said: Sequence[Label], weights: Sequence[Weight]) -> tuple[bool | None, float]:
-    """Whether a panel says supported, and how sure it is: from 0 to 1, from no to yes.
+    """Vote of a panel on support, and its certainty: from 0 to 1, from no to yes.
 
     None where neither side is ahead, or where judges that did not judge could change it.
 
@@ -73,7 +73,7 @@ def vote(said: Sequence[Label], weights: Sequence[Weight]) -> tuple[bool | None,
 
 
 def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibration | str | Path] = ()) -> Verdicts:
-    """What most of several judges say of the same answers, verdict by verdict.
+    """Verdicts of most of several judges on the same answers.
 
     verdicts   of each judge, on the same outputs, or the paths of their files
     weights    calibrations of these judges, or the paths of these: each word then counts by its log-odds; without
@@ -125,13 +125,13 @@ def disagreements(verdicts: Sequence[Verdicts], table: ItemTable) -> list[str]:
 
 @dataclass(frozen=True)
 class _Seats:
-    """Who votes in a table, and with which weight."""
+    """Voters of a table, with their weights."""
 
     names: Sequence[str]
     weights: Sequence[Weight]
 
     def verdict(self, said: Sequence[Verdict | None]) -> Verdict | None:
-        """What the panel says of one hypothesis; None where nobody was asked.
+        """Verdict of the panel on one hypothesis; None where no member was asked.
 
         A judge that was not asked of what others judged has not judged.
         """
@@ -148,7 +148,7 @@ class _Seats:
         return Verdict("contradicted" if against else "not_found", score, words)
 
     def credit(self, said: Sequence[float | None]) -> float | None:
-        """What the panel credits a nugget with: whether in part, and whether in full."""
+        """Credit that the panel gives a nugget: none, a half or full."""
         partly, fully = (
             vote([_label(credit, least) for credit in said], self.weights)[0] for least in (0.5, 1.0)
         )  # fmt: skip
@@ -235,7 +235,7 @@ def _check_alike(first: Verdicts, other: Verdicts) -> None:
 
 
 def _weights(verdicts: Sequence[Verdicts], weights: Sequence[Calibration], table: ItemTable) -> list[Weight]:
-    """What the word of each judge counts in a table."""
+    """Weights of the judges in a table."""
     if not weights:
         return [Weight() for _ in verdicts]
     return [weight_of(_calibration_of(by_judge, weights, table)) for by_judge in verdicts]
@@ -262,7 +262,7 @@ def _names(verdicts: Sequence[Verdicts]) -> list[str]:
 
 
 def _recipe(verdicts: Sequence[Verdicts], weights: Sequence[Calibration]) -> dict[str, Any]:
-    """What the panel's verdicts depend on: all that those of its members do."""
+    """Recipe of a panel's verdicts: all that those of its members depend on."""
     members = [{**v.recipe["judge"], "calibration": v.recipe.get("calibration")} for v in verdicts]
     judge = {
         "name": NAME, "rule": "weights" if weights else "majority", "members": members,

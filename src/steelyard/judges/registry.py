@@ -76,7 +76,7 @@ class PairJudge:
         return {"threshold": self.threshold, **self._facts}
 
     def _verdict(self, result: Any) -> Verdict:
-        """What a result says; what cannot be read is left to whoever checks verdicts."""
+        """Verdict of a result; one that cannot be read is left to the check of verdicts."""
         if isinstance(result, Verdict):
             return result
         if result is None:
@@ -139,7 +139,7 @@ def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:
 
 
 def _takes(thing: Any, setting: str) -> bool:
-    """Whether a class has a setting of this name."""
+    """True for a class with a setting of this name."""
     try:
         return isinstance(thing, type) and setting in inspect.signature(thing).parameters
     except ValueError:
@@ -184,7 +184,7 @@ def check_name(judge: Judge) -> Judge:
 
 
 def _facts(thing: Any) -> dict[str, Any]:
-    """Where code is from, and a digest of its module, so that verdicts of an edited one are those of another."""
+    """Source of code, with a digest of its module, so that verdicts of an edited one are those of another."""
     code = thing if hasattr(thing, "__qualname__") else type(thing)
     module = getattr(code, "__module__", "") or ""
     source = source_text(module)

@@ -1,4 +1,4 @@
-"""How a judge did where the right verdict is known without people: of each test the share that it got wrong."""
+"""Self-tests of a judge, where the right verdict is known without people: the share that each got wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TestResult = Literal["passed", "failed", "too_few"]
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """How often a judge failed at one thing.
+    """Failures of a judge at one kind of trial.
 
     name       of the test, such as "injection"
     n          trials that could be decided;   n_failed   of them went wrong
@@ -55,7 +55,7 @@ class SelfTest:
 
     @property
     def needed(self) -> int | None:
-        """How many trials would decide, if the share stays; None without trials, and where it is the limit.
+        """Count of trials that would decide, if the share stays; None without trials, and where it is the limit.
 
         >>> SelfTest("gold", n=20, n_failed=0, low=0.0, high=0.161, limit=0.1).needed
         35
@@ -66,13 +66,13 @@ class SelfTest:
 
     @property
     def passed(self) -> bool:
-        """Whether the whole interval is within the limit."""
+        """True where the whole interval is within the limit."""
         return self.result == "passed"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelfTests(Result):
-    """How a judge did in all tests.
+    """Results of a judge in all self-tests.
 
     trials   a row a trial: test, query_id, premise, sentence, verdict; second_premise, second_sentence and
              second_verdict of what was asked besides; and its result: passed, failed, not_judged, or no_basis where it

@@ -1,4 +1,4 @@
-"""What a judge is asked and says, and the record of all that was judged of one answer."""
+"""Cases that a judge is asked, its verdicts, and the record of all that was judged of one answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ gold unit × answer, gold unit × chunk, nugget × answer, and whether the answe
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of one hypothesis.
+    """Verdict of a judge on one hypothesis.
 
     label    supported, contradicted, not_found; not_judged where the judge failed, refused, was cut off or not asked
     score    from 0 to 1, how well the premise supports the hypothesis; None where the judge gives no number
@@ -61,7 +61,7 @@ class Judge(Protocol):
         ...
 
     def recipe(self) -> Mapping[str, Any]:
-        """What the verdicts depend on, without secrets: version, model, prompt digest, parameters, threshold."""
+        """Facts that the verdicts depend on, without secrets: version, model, prompt digest, parameters, threshold."""
         ...
 
 
@@ -93,7 +93,7 @@ class Unit:
 
     @property
     def checkable(self) -> bool:
-        """Whether it asserts something."""
+        """True for a unit that asserts something."""
         return not self.no_claim
 
 

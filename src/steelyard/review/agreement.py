@@ -1,4 +1,4 @@
-"""How far the people of a review agree with each other, and a judge, as it judged, with them."""
+"""Agreement of the people of a review with each other, and of a judge, as it judged, with them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """What people say of a judge's verdicts, each item by how many it speaks for.
+    """Agreement of a judge with people, each item counted by how many it speaks for.
 
     confusion   counts of items, unweighted
     auc         of the score; NaN for a judge without scores

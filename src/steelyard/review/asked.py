@@ -1,4 +1,4 @@
-"""What a person is shown of an item: the sentence, and the texts that it is decided by."""
+"""Items as a person sees them: the sentence, and the texts that it is decided by."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AskedItem:
 
     @property
     def unit(self) -> Unit:
-        """What is decided about."""
+        """The unit that is decided about."""
         units = self.record.gold_units if self.item.table == "said" else self.record.units
         return units[self.item.unit]
 
@@ -49,7 +49,7 @@ class AskedItem:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the judge says."""
+        """Verdict of the judge."""
         return judged(self.record, self.item.table, self.item.unit)
 
     @cached_property

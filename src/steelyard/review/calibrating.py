@@ -85,7 +85,7 @@ def _call(item: DecidedItem, threshold: Estimate | None) -> bool:
 
 
 def _human_agreement(items: Sequence[DecidedItem], calls: Sequence[Bools], seed: int) -> HumanAgreement:
-    """Of two people and the judge, by resampling questions."""
+    """Agreement of two people and the judge, by resampling questions."""
     weights = np.array([item.weight for item in items])
     clusters = np.unique([item.query_id for item in items], return_inverse=True)[1].astype(np.int64)
     tables = np.stack(
@@ -213,7 +213,7 @@ class _Sample:
 
     @property
     def is_equal(self) -> bool:
-        """Whether people say the same of all."""
+        """True where people say the same of all."""
         return bool(self.people.all() or not self.people.any())
 
     def tables(self, calls: Bools) -> Floats:
@@ -285,7 +285,7 @@ def _never_wrong(sample: _Sample, estimate: Estimate, least: float) -> Estimate:
 
 
 def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> Estimate:
-    """Of what people call supported, or not, the share of which the judge says the same, by Wilson's interval.
+    """Share of what people call supported, or not, of which the judge says the same, by Wilson's interval.
 
     Weights and several items of one question make the items worth fewer than they are.
     """
@@ -339,7 +339,7 @@ def calibrate_review(
 
 
 def together(systems: Sequence[ReviewedSystem]) -> Review:
-    """What was drawn and decided of all of some systems.
+    """One review with the samples and decisions of all of some systems.
 
     Raises   InputError where nobody decided anything.
     """

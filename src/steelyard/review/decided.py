@@ -39,13 +39,13 @@ class PromptExamples:
 
     @classmethod
     def of(cls, judge: Mapping[str, Any], more: Sequence[str] = ()) -> PromptExamples:
-        """Those that `recipe["judge"]` holds under `examples` or `prompt`, however nested, and more of them."""
+        """Examples that `recipe["judge"]` holds under `examples` or `prompt`, however nested, and more of them."""
         texts = [*_strings([judge.get(key) for key in _KEYS]), *more]
         lines = {_fold(line) for text in texts for line in text.splitlines()}
         return cls(frozenset(lines - {""}), [_fold(text) for text in texts])
 
     def hold(self, text: str) -> bool:
-        """Whether a sentence is a line of them, or, where it is long enough to be no chance, a part of one of them."""
+        """True for a sentence that is a line of them, or, if long enough to be no chance, a part of one of them."""
         folded = _fold(text)
         if not folded:
             return False
@@ -136,7 +136,7 @@ def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[StratifiedSa
 
 
 def _may_support(judge: str) -> Callable[[Verdict], bool]:
-    """Whether some threshold makes a verdict of this judge "supported"."""
+    """Test for verdicts of this judge that some threshold makes "supported"."""
     of_class = getattr(judge_class(judge), "may_support", None) if judge in judge_names() else None
     return of_class or (lambda verdict: verdict.label != "not_judged")
 

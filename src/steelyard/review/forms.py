@@ -60,7 +60,7 @@ class ListedItem:
 
 @dataclass(frozen=True)
 class ItemsFile:
-    """What a form asked.
+    """The list of what a form asks.
 
     table         of the items of verdicts; "" of others
     review_id     by which saved files name the form
@@ -131,7 +131,7 @@ class ItemsFile:
 
 
 def review_id_of(kind: Kind, table: str, item_ids: Sequence[str], *, adjudicating: bool = False) -> str:
-    """What names a form: the same for one that asks the same."""
+    """Id of a form: the same for one that asks the same."""
     return text_digest(json.dumps([kind, table, adjudicating, sorted(item_ids)]))
 
 
@@ -172,7 +172,7 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class SavedForm:
-    """What one person decided in a form.
+    """Decisions of one person in a form.
 
     decisions   of this person, as the file has them, in its order; of each item one
     """
@@ -184,7 +184,7 @@ class SavedForm:
 
 
 def saved_form(content: Any, path: Path, forms: Mapping[str, ItemsFile]) -> SavedForm:
-    """What a file holds, if it answers one of the forms.
+    """Decisions in a file that answers one of the forms.
 
     forms    by review id
     Raises   InputError naming the file: for another format or version, the answers to another form, an item that was
@@ -238,7 +238,7 @@ def _check_items(own: SavedForm, form: ItemsFile) -> None:
 
 @dataclass(frozen=True)
 class RaterCount:
-    """What was taken in of one person.
+    """Counts of imported decisions of one person.
 
     n          decisions in files;   n_new   about items that this person had not decided
     n_changed  that replaced one of the same person;   n_older   that did not, as that one is later
@@ -266,7 +266,7 @@ DecisionFiles = Mapping[tuple[str, str], Path]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImportedLabels(Result):
-    """What an import did, and what is left to decide.
+    """Counts of an import, and the conflicts that are left to decide.
 
     raters     by name;   n_asked   items of the forms;   n_decided   of these, about which somebody decided
     conflicts  among the items of the forms, that nobody settled

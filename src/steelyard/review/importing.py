@@ -57,7 +57,7 @@ def import_review(paths: object, *, into: object = None) -> ImportedLabels:
 
 
 def _places(forms: Mapping[str, ItemsFile], into: object, paths: Sequence[Path]) -> DecisionFiles:
-    """Where decisions go: what the caller names, else the files that are in the folders of the forms.
+    """Files that decisions go into: those that the caller names, else those in the folders of the forms.
 
     paths    that were imported, for messages
     Raises   InputError where a form names other files, and for a system that there is not.

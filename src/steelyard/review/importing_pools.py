@@ -32,7 +32,7 @@ from steelyard.review.pools import RATERS, raters_of
 
 @dataclass(frozen=True)
 class _Decided:
-    """What one person decided about one item, in the order of dates."""
+    """Decision of one person about one item of a pool."""
 
     form: ItemsFile
     item: ListedItem

@@ -30,7 +30,7 @@ RATERS = "raters"
 
 @dataclass(frozen=True, eq=False)
 class PooledItem:
-    """What a person is asked: a document to grade, or a question whose gold is in some of the texts.
+    """Pooled item that a person is asked about: a document to grade, or a question with texts to quote.
 
     texts   (id, text);   pair   what is known of the grade already
     """
@@ -127,7 +127,7 @@ def copy_questions(questions: Path, into: Path) -> None:
 
 
 def raters_of(pair: GradedPair) -> dict[str, float]:
-    """Which person gave a pair which grade; one whom a truth does not name is called people."""
+    """Grades of a pair by the person who gave them; one whom a truth does not name is called people."""
     raters = pair.others.get(RATERS)
     if isinstance(raters, Mapping) and all(isinstance(gain, int | float) for gain in raters.values()):
         return {str(rater): float(gain) for rater, gain in raters.items()}

@@ -1,4 +1,4 @@
-"""What a review says: of its raters, of the judge, and of the means that the judge gives."""
+"""Reports of a review: agreement of its raters, of the judge, and the means that the judge gives."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SupportedShare:
 
 @dataclass(frozen=True, eq=False)
 class TableReview:
-    """What people decided about the items of one table, over all systems.
+    """Decisions of people about the items of one table, over all systems.
 
     n_asked       items that were drawn;   n_labelled   with a label;   n_open   that nobody decided about
     n_cannot_say  that no rater can say;   n_conflicts   of which raters differ on whether there is support
@@ -82,7 +82,7 @@ class TableReview:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReviewReport(Result):
-    """What a review says.
+    """Report of a review.
 
     tables   those that people were asked about
     scores   means of measures by the judge, by people, and corrected (`scores.corrections`)

@@ -31,7 +31,7 @@ DEFAULT_N = 100
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What people are asked in a round.
+    """Items that people are asked about in a round.
 
     table    what the items ask;   seed   of draws and order
     systems  with their reviews after the draw
@@ -50,7 +50,7 @@ class Round:
 
     @property
     def reviews(self) -> Mapping[Path, Review]:
-        """What is to be kept in each file, of which several systems may share one."""
+        """Review to be kept in each file, of which several systems may share one."""
         reviews: dict[Path, Review] = {}
         for own in self.systems:
             if own.file is not None:
@@ -184,7 +184,7 @@ def _earlier(own: ReviewedSystem, table: ItemTable, unit: Drawn) -> StratifiedSa
 
 
 def _n_for_width(own: ReviewedSystem, table: ItemTable, unit: Drawn, width: float) -> int:
-    """How many items, or answers, are to be drawn in all for the wished width of the interval."""
+    """Count of items, or answers, to be drawn in all for the wished width of the interval."""
     spec = parse(MEASURE_OF[table])
     values = spec(own.run.arrays)
     values = values[~np.isnan(values)]
@@ -197,7 +197,7 @@ def _n_for_width(own: ReviewedSystem, table: ItemTable, unit: Drawn, width: floa
 
 
 def _variance(own: ReviewedSystem, table: ItemTable) -> float | None:
-    """Of people about the judge, by labels that are there."""
+    """Variance of people's verdicts about the judge's, by labels that are there."""
     sample = own.review.sample(table, own.name)
     if sample is None or sample.unit == "answer":
         return None

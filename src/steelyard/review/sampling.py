@@ -1,4 +1,4 @@
-"""Which items people are asked about: strata by what judges say, how many of each, and random draws among them."""
+"""Sampling of items for people: strata by what judges say, their allocation, and random draws among them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Member:
 
     @property
     def key(self) -> tuple[int, float]:
-        """By which members are in order: those that are rather supported last."""
+        """Order of members: those that are rather supported last."""
         return (0 if self.label is None else _ORDER.index(self.label), -1.0 if self.score is None else self.score)
 
 
@@ -157,7 +157,7 @@ def strata_of(population: Sequence[Member], n: int, unit: Drawn = "item") -> tup
 
 
 def _n_parts(n: int, total: int, n_strata: int, n_sides: int) -> int:
-    """How many strata a side gets, of which each side gets one at least."""
+    """Count of strata of a side, of which each side gets one at least."""
     return min(max(1, round(n_strata * n / total)), n_strata - n_sides + 1)
 
 
@@ -180,7 +180,7 @@ def _name(part: Sequence[Member]) -> str:
 
 
 def allocation(n: int, sizes: Ints, spreads: Floats, drawn: Ints) -> Ints:
-    """How many to draw of each stratum, n in all: in proportion to size × spread, as Neyman (1934) has it.
+    """Counts to draw of each stratum, n in all: in proportion to size × spread, as Neyman (1934) has it.
 
     sizes    (h,) members of each, n at most in all;   spreads   (h,) how far people are foreseen to differ there
     drawn    (h,) how many are drawn already, n at most in all: no fewer
@@ -214,7 +214,7 @@ def _filled(n: int, weights: Floats, least: Ints, most: Ints) -> Floats:
 def size_for_width(
     width: float, values: Floats, weights: Floats, *, variance: float = WORST_VARIANCE, level: float = 0.95
 ) -> int:  # fmt: skip
-    """How many items people must decide, so that the interval of a corrected mean is about so wide.
+    """Count of items that people must decide, so that the interval of a corrected mean is about so wide.
 
     values    (q,) of the measure by the judge, of questions for which it is defined: those of people vary as much
     weights   (u,) of each item in the mean, 1 in all; those of an answer share its question's

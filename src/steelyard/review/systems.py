@@ -36,12 +36,12 @@ class ReviewedSystem:
 
     @property
     def name(self) -> str:
-        """Of the system."""
+        """Name of the system."""
         return self.system.name
 
     @property
     def verdicts(self) -> Verdicts:
-        """Of its judge."""
+        """Verdicts of its judge."""
         return self.run.verdicts
 
     def items(self, table: ItemTable) -> Iterator[tuple[JudgedAnswer, Item]]:
@@ -51,7 +51,7 @@ class ReviewedSystem:
                 yield record, item
 
     def with_review(self, review: Review) -> ReviewedSystem:
-        """The same with another review."""
+        """A system with another review."""
         return replace(self, review=review)
 
 
@@ -81,7 +81,7 @@ def open_reviewed(
 
 
 def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSystem]:
-    """The same systems with their reviews as they are kept now."""
+    """Systems with their reviews as they are kept now."""
     return _sharing([own.with_review(_kept_review(labels, own.system, begin=True)) for own in systems])
 
 
@@ -126,5 +126,5 @@ def _shared(own: ReviewedSystem, decisions: Sequence[Decision]) -> Review:
 
 
 def all_labels(systems: Sequence[ReviewedSystem]) -> Labels:
-    """What was decided about items of any of these systems."""
+    """Labels of items of any of these systems."""
     return Labels(decision for own in systems for decision in own.review.labels.decisions)

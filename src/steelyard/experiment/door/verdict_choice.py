@@ -1,4 +1,4 @@
-"""Which verdicts on the answers of weighed runs count: those handed in, those in a run folder, or new ones."""
+"""Choice of verdicts on the answers of weighed runs: those handed in, those in a run folder, or new ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEFAULT_JUDGE = "lexical"
 
 @dataclass(frozen=True, eq=False)
 class VerdictChoice:
-    """Which verdicts measures of answers are computed from.
+    """Choice of the verdicts that measures of answers are computed from.
 
     verdicts   those handed in: Verdicts or a path to them, of one system, or system -> these, a list of them for
                several runs; None: those in each run folder, else those of the default judge
@@ -46,7 +46,7 @@ class VerdictChoice:
     form: IdForm | None = None
 
     def checked(self, systems: Sequence[str]) -> VerdictChoice:
-        """The same, as fit for these systems.
+        """A choice that is fit for these systems.
 
         Raises   InputError.
         """
@@ -133,14 +133,14 @@ class RunVerdicts:
         return self.verdicts.arrays(self.query_ids)
 
     def restricted(self) -> RunVerdicts:
-        """The same without verdicts on other questions.
+        """Verdicts without those on other questions.
 
         Raises   InputError for questions without verdicts.
         """
         return replace(self, verdicts=self.verdicts.restricted(self.query_ids))
 
     def notes(self) -> Iterator[Note]:
-        """Who judged, and by which labels."""
+        """Notes of the judge, and of the labels that it was calibrated by."""
         from steelyard.experiment.lending import calibration_notes
 
         judge = self.verdicts.recipe["judge"]
@@ -193,7 +193,7 @@ def _check_judge(verdicts: Verdicts, judge: str | None, name: str) -> None:
 
 
 def _checked(verdicts: Verdicts, run: Weighed | System, questions: Questions) -> Verdicts:
-    """The same verdicts.
+    """Verdicts that are of these outputs.
 
     Raises   InputError for those on other outputs than the run's, or by other gold answers than the questions have.
     """

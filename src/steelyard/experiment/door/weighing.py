@@ -135,7 +135,7 @@ class Weighing:
 
     @property
     def _choice(self) -> VerdictChoice:
-        """Which verdicts measures of answers are computed from."""
+        """Choice of the verdicts that measures of answers are computed from."""
         options = self.options
         return VerdictChoice(options.verdicts, options.judge, options.progress, options.normalise_ids)
 

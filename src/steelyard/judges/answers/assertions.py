@@ -68,7 +68,7 @@ def phrase_reason(sentence: str) -> str:
 
 
 def is_referral(sentence: str) -> bool:
-    """Whether a sentence sends the asker elsewhere."""
+    """Tell a sentence that sends the asker elsewhere."""
     return _sentence_pattern("referral").fullmatch(sentence.lower()) is not None
 
 
@@ -86,7 +86,7 @@ _CONCESSION = re.compile(r"\b(?:although|though|while|whereas)\b", re.IGNORECASE
 
 
 def only_admits(sentence: str) -> bool:
-    """Whether all that a sentence says is that there is no answer: every clause of it does, or is courtesy or advice.
+    """True for a sentence that says only that there is no answer: all its clauses do, or are courtesy or advice.
 
     >>> only_admits("I'm sorry, but the documents do not say when it closes.")
     True
@@ -140,7 +140,7 @@ _SHORT_WORDS, _SHORT_CHINESE = 6, 12
 
 
 def no_claim(text: str, *, stands_above: bool = True) -> str:
-    """Why a sentence asserts nothing; empty where it may assert something, which is what doubt is decided for.
+    """Reason for which a sentence asserts nothing; empty where it may assert something, also in doubt.
 
     text          without citation marks
     stands_above  whether nothing follows it in its line, but something below
@@ -167,14 +167,14 @@ def no_claim(text: str, *, stands_above: bool = True) -> str:
 
 
 def _is_question(plain: str) -> bool:
-    """Whether a sentence ends with a question mark that is not that of a quotation within it."""
+    """True for a sentence that ends with a question mark of its own, not with that of a quotation within it."""
     if plain.rstrip("”\"’')）」』*_~ .")[-1:] not in ("?", "？"):
         return False
     return bool(_QUESTION.fullmatch(plain) or _QUESTION.fullmatch(_QUOTED.sub("", plain)))
 
 
 def _lists_sources(plain: str) -> bool:
-    """Whether it is a list of sources behind such a word, rather than a sentence there."""
+    """True for a list of sources behind such a word, rather than a sentence there."""
     match = _SOURCES.fullmatch(plain)
     if match is None:
         return False
@@ -183,7 +183,7 @@ def _lists_sources(plain: str) -> bool:
 
 
 def _leads_in(plain: str, stands_above: bool) -> bool:
-    """Whether a sentence that ends with a colon says only that something follows."""
+    """True for a sentence with a colon at its end that says only that something follows."""
     if any(unicodedata.category(character) == "Nd" for character in plain):
         return False
     if clause_pattern("lead_in").search(plain):
@@ -200,7 +200,7 @@ _UNSAID = frozenset({"code", "sources"})
 
 
 def is_abstention(units: Iterable[Unit]) -> bool:
-    """Whether a whole answer says that it cannot answer, or that the documents do not, in English or Chinese.
+    """True for an answer that as a whole says that it, or the documents, cannot answer, in English or Chinese.
 
     units   of the answer
 

@@ -1,4 +1,4 @@
-"""What is asked about an answer to fill its tables, and the tables filled by what was said."""
+"""Cases that a judge is asked about an answer, and the tables of the answer filled by its verdicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AskedCase:
 
 
 def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iterator[AskedCase]:
-    """All that is asked about an answer, a premise at a time.
+    """Cases of an answer, a premise at a time.
 
     Units that cite one chunk are judged by its support, so that no question is asked twice.
     """
@@ -113,7 +113,7 @@ def _premise(draft: Draft, key: PremiseKey) -> str:
 
 
 def _hypotheses(draft: Draft, table: VerdictTable) -> list[str]:
-    """All that may be asked of a premise, by place."""
+    """Hypotheses that may be asked of a premise, by place."""
     record = draft.record
     if table == "nuggets":
         return [nugget.text for nugget in record.nuggets]
@@ -138,7 +138,7 @@ def _joint_units(record: JudgedAnswer, by_chunk: bool) -> dict[PremiseKey, list[
 
 
 def _cited_chunks(record: JudgedAnswer) -> list[tuple[int, ...]]:
-    """Of each unit, the chunks of the context that it cites, in order of the context."""
+    """Chunks of the context that each unit cites, in order of the context."""
     chunks: list[set[int]] = [set() for _ in record.units]
     for citation in record.citations:
         if citation.chunk is not None:

@@ -28,7 +28,7 @@ class ContextChunk(NamedTuple):
 
 
 class ContextLimits(NamedTuple):
-    """How much of what was retrieved the generator saw.
+    """Limits of the retrieved chunks that the generator saw.
 
     n_chunks  the first so many chunks; None for all
     n_tokens  of these, as many whole ones as have so many tokens, and one at least; None for all
@@ -39,7 +39,7 @@ class ContextLimits(NamedTuple):
 
     @classmethod
     def of_config(cls, config: Mapping[str, Any]) -> ContextLimits:
-        """What the configuration of a run says, as `passages` and `context_tokens`: of `generate`, or of a target.
+        """Limits in the configuration of a run, `passages` and `context_tokens`: of `generate`, or of a target.
 
         Raises   InputError for what is no whole number from 1.
 
@@ -92,7 +92,7 @@ def _context(chunks: Sequence[tuple[str, str | None]], n_tokens: int | None) -> 
 
 
 def _n_within(context: Sequence[ContextChunk], n_tokens: int) -> int:
-    """How many of the first chunks have so many tokens at most; one at least."""
+    """Count of the first chunks that have so many tokens at most; one at least."""
     ends = accumulate(len(chunk.text.encode("utf-8", "surrogatepass")) for chunk in context)
     return max(1, sum(end <= n_tokens * BYTES_A_TOKEN for end in ends))
 
@@ -142,7 +142,7 @@ def _answerable(question: Question, units_of_golds: Sequence[Sequence[Unit]]) ->
 
 
 def _state(query_id: str, answer: str, units: Sequence[Unit], outputs: Outputs) -> State:
-    """What the system did with a question; where it failed by its own account, an answer does not count."""
+    """State of an answer; where the system failed by its own account, an answer does not count."""
     if query_id in outputs.failures or query_id in outputs.unanswered:
         return "failed"
     if query_id not in outputs.answers:

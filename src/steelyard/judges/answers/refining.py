@@ -45,7 +45,7 @@ def splitter_of(judge: Judge | None) -> Splitter:
 
 
 def sentences_of(drafts: Sequence[Draft]) -> list[Sentences]:
-    """All that is to be split, in the order in which `with_claims` asks for it: checkable units alone."""
+    """Sentences to be split, in the order in which `with_claims` asks for them: checkable units alone."""
     return [
         Sentences(tuple(unit.text for unit in units if unit.checkable), draft.query)
         for draft in drafts
@@ -112,7 +112,7 @@ class NuggetMaker(Protocol):
     """A judge that draws up nuggets."""
 
     def nuggets(self, answers: Sequence[GoldAnswer]) -> Sequence[Sequence[tuple[str, bool]]]:
-        """Of each gold answer its facts, and whether each is vital; none where the judge does not say."""
+        """Facts of each gold answer, each with a flag for vital ones; none where the judge does not say."""
         ...
 
 

@@ -95,7 +95,7 @@ def _cited_chunks(
 
 
 class _Places:
-    """Where in the context the targets of an answer's marks are."""
+    """Places in the context of the targets of an answer's marks."""
 
     def __init__(self, names: Names, marks: Sequence[Mark], notes: Sequence[Footnote]) -> None:
         self._names = names
@@ -231,7 +231,7 @@ def _unwrapped(masked: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_open(line: str) -> bool:
-    """Whether a line cannot be all that was to be said."""
+    """True for a line that goes on in the next one."""
     if line.endswith((",", "，", "、")):
         return True
     width = sum(1 if character.isascii() else 2 for character in line[:_LONG_LINE])

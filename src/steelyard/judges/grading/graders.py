@@ -24,7 +24,7 @@ class QueryDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What a judge says of a pair.
+    """Grade that a judge gives a pair, with its reason.
 
     gain     a grade of the scale; None where it gave none
     reason   why, for people; of no grade the cause, such as "budget"
@@ -47,11 +47,11 @@ class Grader(Protocol):
     name: str
 
     def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> Sequence[Grading]:
-        """What it says of each pair, in their order."""
+        """Grades of the pairs, in their order."""
         ...
 
     def recipe(self) -> Mapping[str, Any]:
-        """What the grades depend on, besides the scale."""
+        """Facts that the grades depend on, besides the scale."""
         ...
 
 

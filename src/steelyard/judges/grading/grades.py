@@ -73,7 +73,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GradedPair:
-    """How relevant a document is to a question.
+    """A document's relevance to a question.
 
     gain      None where it was not judged, for the reason
     by        "people" or "judge"
@@ -96,7 +96,7 @@ class GradedPair:
 
     @property
     def key(self) -> Key:
-        """What was graded."""
+        """Question and document."""
         return self.query_id, self.doc_id
 
     def line(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class Grades(Result):
 
     @property
     def not_judged(self) -> Mapping[str, int]:
-        """Why pairs have no grade, and how many; the most frequent cause first."""
+        """Causes of pairs without a grade, with their numbers; the most frequent cause first."""
         return dict(Counter(pair.reason for pair in self.pairs if pair.gain is None).most_common())
 
     @property
@@ -206,7 +206,7 @@ class Grades(Result):
 
 
 def holds_rows(path: str | Path) -> bool:
-    """Whether a file of this name holds all that is known of each pair."""
+    """True for the name of a file that holds all that is known of each pair."""
     return Path(strip_compression(Path(path).name)[0]).suffix.lower() in _LINES
 
 

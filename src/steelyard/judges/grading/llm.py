@@ -50,11 +50,11 @@ class LLMGrader(JudgingModel):
         ]
 
     def plan(self, pairs: Sequence[QueryDocument], scale: Scale) -> CallEstimate:
-        """What grading them would take; nothing is sent."""
+        """Estimate of the calls that grading would take; nothing is sent."""
         return self._plan(self._asker.estimate(self._requests(pairs, scale)))
 
     def recipe(self) -> Mapping[str, Any]:
-        """What the grades depend on, besides the scale."""
+        """Facts that the grades depend on, besides the scale."""
         return {
             "version": VERSION, "model": self.model, "base_url": self.base_url, "temperature": self.temperature,
             "max_tokens": self.max_tokens, "seed": self.seed, "language": self.language,
@@ -72,7 +72,7 @@ class LLMGrader(JudgingModel):
 
 @cache
 def _own_words(scale: Scale, language: Language) -> Mapping[str, str]:
-    """What the prompt says of a scale."""
+    """Words of the prompt about a scale."""
     lines = [f"- {gain:g}: {words}" for gain, words in scale.words(language)]
     gains = [f"{gain:g}" for gain in scale.gains]
     between = "、" if language == "zh" else ", "

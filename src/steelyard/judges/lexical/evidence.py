@@ -1,4 +1,4 @@
-"""Which sentence of a text supports another text best, by its words."""
+"""The sentence of a text that supports another text best, by its words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LENGTH = 0.1
 
 
 def best_sentence(hypothesis: str, premise: str) -> Span | None:
-    """Where the sentence of the premise is that supports the hypothesis best; None where none has a word of it.
+    """Place of the sentence of the premise that supports the hypothesis best; None where none has a word of it.
 
     Of equally good ones the first.  See `evidence_scores`.
 

@@ -61,7 +61,7 @@ def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[Word
 def contradiction(
     hypothesis: Reading, premise: Reading, missing_numbers: Set[str]
 ) -> Literal["", "negation", "numbers"]:
-    """What the premise says otherwise; nothing where it says it nowhere, or agrees somewhere.
+    """Kind of contradiction by the premise; empty where it says nothing of it, or agrees somewhere.
 
     Sentences of the premise with nearly all words of the hypothesis are held against it.  "negation": each of them
     negates what the hypothesis does not, or the other way round.  "numbers": one has other numbers in place of those
@@ -163,7 +163,7 @@ class LexicalJudge:
 
     @staticmethod
     def may_support(verdict: Verdict) -> bool:
-        """Whether some threshold makes this verdict of the judge "supported": no number is missing, nothing negated.
+        """True where a threshold can make this verdict "supported": no number is missing, nothing negated.
 
         >>> case = Case("It opens at 9 on Monday.", ("It opens at 10 on Monday.", "It closes on Monday."))
         >>> [LexicalJudge.may_support(verdict) for verdict in next(LexicalJudge().judge([case]))]
@@ -173,7 +173,7 @@ class LexicalJudge:
         return verdict.label not in ("contradicted", "not_judged") and not missing
 
     def missing_spans(self, hypothesis: str, premise: str, *, numbers_only: bool = False) -> list[Span]:
-        """Where the hypothesis has words, or numbers only, that the premise lacks; in order, apart.
+        """Places of words of the hypothesis, or of numbers only, that the premise lacks; in order, apart.
 
         >>> text = "The museum opens at 10 on Sunday."
         >>> [text[start:end] for start, end in LexicalJudge().missing_spans(text, "The museum opens at 9.")]
@@ -227,7 +227,7 @@ class LexicalJudge:
 
 
 def _reason(hypothesis: Reading, premise: Reading, numbers: MissingNumbers, contradicted: str) -> str:
-    """What is missing, in the words of the hypothesis and in their order; "" where nothing is."""
+    """Missing words of the hypothesis, in their order; "" where none are."""
     missing = hypothesis.distinct - premise.vocabulary
     forms: dict[str, Set[str]] = {"missing": missing}
     if numbers is not NOTHING_MISSING:
@@ -252,7 +252,7 @@ gives .336, and on all .283, where unsupported content words alone give .185.
 
 
 def unsupported_spans(answer: str, context: str, *, judge: LexicalJudge | None = None) -> list[Span]:
-    """Where the answer says what the context does not: whole sentences, and numbers in those that are supported.
+    """Parts of an answer that the context does not support: sentences, and numbers in those that are supported.
 
     answer    any text
     context   its chunks, joined by line ends

@@ -1,4 +1,4 @@
-"""What the lexical judge reads out of a text, once however often it is judged, or judged by."""
+"""Texts as the lexical judge reads them, once however often they are judged, or judged by."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MARKS = re.compile(r"(?<!\w)(?<!\bor )(?:not|no(?!,)|never|without|neither|nor|
 
 
 def has_negation(text: str) -> bool:
-    """Whether a text may negate something, at a glance."""
+    """True for a text that may negate something, at a glance."""
     return _MARKS.search(text.lower().replace("’", "'")) is not None
 
 
@@ -85,12 +85,12 @@ class Reading:
 
     @cached_property
     def distinct(self) -> frozenset[str]:
-        """The same, each once."""
+        """Forms of the content words, each once."""
         return frozenset(self.forms)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """What another text's words are looked up in: the forms, and of Chinese the single characters too."""
+        """Forms that another text's words are looked up in; of Chinese the single characters too."""
         return self.distinct.union(*(form for form in self.distinct if form >= _FIRST_CJK))
 
     @cached_property
@@ -139,7 +139,7 @@ class Reading:
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether anything in it may be negated."""
+        """True where anything in it may be negated."""
         return has_negation(self.text)
 
     @cached_property
@@ -167,7 +167,7 @@ class Reading:
         return [(form, shortened(self.text[start:end])) for form, start, end in self.places]
 
     def spans(self, missing: Set[str]) -> list[Span]:
-        """Where words of these forms are, and none of another form over them, as pairs of Chinese overlap."""
+        """Places of words of these forms, without those of another form over them, as pairs of Chinese overlap."""
         marks = bytearray(len(self.text))
         for is_missing in (True, False):
             for form, start, end in self.places:

@@ -80,7 +80,7 @@ def tokens(text: str) -> list[str]:
 
 
 def words(text: str) -> Iterator[Word]:
-    """The same forms with their places in the text, in code points."""
+    """Forms of a text's content words with their places, in code points."""
     if text.isascii():  # folding moves nothing
         for match in _ASCII_TOKEN.finditer(text.lower()):
             for form, start, end in _parts(match[0]):
@@ -94,7 +94,7 @@ def words(text: str) -> Iterator[Word]:
 
 
 def is_number(form: str) -> bool:
-    """Whether a form is that of a number."""
+    """True for the form of a number."""
     return "0" <= form[0] <= "9" and _IN_DIGITS.fullmatch(form) is not None
 
 

@@ -79,11 +79,11 @@ class ModelRequest(Generic[T]):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What is asked about."""
+        """Ids that are asked about."""
         return tuple(item_id for item_id, _ in self.items)
 
     def without(self, answered: Container[str]) -> ModelRequest[T]:
-        """The same for the other ids."""
+        """A request for the other ids alone."""
         return replace(self, items=tuple(item for item in self.items if item[0] not in answered))
 
     def messages(self) -> list[dict[str, str]]:
@@ -94,7 +94,7 @@ class ModelRequest(Generic[T]):
 
 @dataclass(frozen=True)
 class ModelResult(Generic[T]):
-    """What was said, by id; of the other ids the cause."""
+    """Values of a reply, by id; causes of the other ids."""
 
     values: Mapping[str, T]
     causes: Mapping[str, str]
@@ -183,7 +183,7 @@ class Asker:
         return results
 
     async def _result(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> ModelResult[T]:
-        """What one request gives; ids that its reply lacks are asked for once more."""
+        """Result of one request; ids that its reply lacks are asked for once more."""
         first, cause = await self._reading(request, key, cached)
         if len(first.values) == len(request.items):
             return ModelResult(first.values, {})
@@ -202,7 +202,7 @@ class Asker:
         return ModelResult(values, {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent} | causes)
 
     async def _reading(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> tuple[ReplyEntries[T], str]:
-        """What a reply says, and why there is none where a second one would say no more."""
+        """Entries of a reply, and the cause where there is none and a second one would say no more."""
         if cached is not None and (reading := request.task.reading(cached.text, request.ids)) is not None:
             self.n_cached += 1
             self._n_read += 1
@@ -278,7 +278,7 @@ class Asker:
             self.refuse_failure()
 
     def _key(self, request: ModelRequest[Any]) -> bytes:
-        """What a reply depends on; not the fences of its prompt, which are others each time."""
+        """Key of a reply: all that it depends on, but not the fences of its prompt, which are others each time."""
         prompt = digest(request.task.name, request.language)
         whole = [_FORMAT, self._identity, prompt, request.texts, request.items, request.epoch]
         whole += [dict(request.own_words)] if request.own_words else []
@@ -286,7 +286,7 @@ class Asker:
 
 
 def _cause_of(reply: Reply, reading: ReplyEntries[Any] | None) -> str:
-    """Why a reply gives nothing."""
+    """Cause for which a reply gives nothing."""
     if reading is not None:
         return next(iter(reading.causes.values()), UNKNOWN_IDS if reading.n_unknown else LEFT_OUT)
     if reply.finish == "length":

@@ -51,7 +51,7 @@ def merge_samples(samples: Sequence[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far samples of the same differ.
+    """Spread of several samples of the same verdicts.
 
     n              what was judged several times
     n_differing    of it, where not all samples have one label
@@ -102,7 +102,7 @@ class LLMJudge(JudgingModel):
         return self._judged(cases, 0)
 
     def judge_again(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
-        """The same as samples of their own, whatever the cache keeps of `judge`."""
+        """Judge again, by samples of their own, whatever the cache keeps of `judge`."""
         return self._judged(cases, self.epochs)
 
     def _judged(self, cases: Sequence[Case], first_epoch: int) -> list[tuple[Verdict, ...]]:
@@ -126,7 +126,7 @@ class LLMJudge(JudgingModel):
         ]
 
     def nuggets(self, answers: Sequence[GoldAnswer]) -> list[tuple[tuple[str, bool], ...]]:
-        """Of each gold answer its facts, and whether each is vital; none where the model does not say."""
+        """Facts of each gold answer, each with a flag for vital ones; none where the model does not say."""
         requests = [self._drawing_up(answer) for answer in answers]
         results = self._asker.run(requests, "nuggets", self.progress)
         return [result.values.get(ONLY, ()) for result in results]
@@ -135,7 +135,7 @@ class LLMJudge(JudgingModel):
         self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = (),
         *, again: Sequence[Case] = (),
     ) -> CallEstimate:  # fmt: skip
-        """What judging them would take; nothing is sent.
+        """Estimate of the calls that judging would take; nothing is sent.
 
         answers   whose sentences are to be split before;   golds   that nuggets are to be drawn up from before
         again     cases that are judged a second time
@@ -147,7 +147,7 @@ class LLMJudge(JudgingModel):
         return self._plan(self._asker.estimate([*splitting, *judging]))
 
     def recipe(self) -> Mapping[str, Any]:
-        """What the verdicts depend on."""
+        """Facts that the verdicts depend on."""
         prompts = {f"{task.name}.{code}": digest(task.name, code) for task in TASKS for code in self._languages}
         return {
             "judge": self.name, "version": VERSION, "model": self.model, "base_url": self.base_url,
@@ -156,7 +156,7 @@ class LLMJudge(JudgingModel):
         }  # fmt: skip
 
     def counts(self) -> dict[str, Any]:
-        """What judging has taken by now, and what went wrong; for the recipe of the verdicts."""
+        """Counts of calls and failures by now, for the recipe of the verdicts."""
         counts = super().counts()
         if self.epochs > 1:
             counts["epochs"] = asdict(spread_of(self._samples))
@@ -167,7 +167,7 @@ class LLMJudge(JudgingModel):
         return []
 
     def _requests(self, cases: Sequence[Case], first_epoch: int) -> tuple[list[int], list[ModelRequest[Verdict]]]:
-        """What to ask, and the place of the case that it is for; nothing for one without hypotheses."""
+        """Requests, and the places of the cases that they are for; none for a case without hypotheses."""
         pairs = [
             (place, request)
             for epoch in range(first_epoch, first_epoch + self.epochs)

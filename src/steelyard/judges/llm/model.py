@@ -23,7 +23,7 @@ _NO_RESULT = {"fingerprint": False}
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """What judging would take.
+    """Estimate of the calls that judging would take.
 
     n_calls      that would be sent;   n_cached   that are answered already
     tokens_in, tokens_out   estimated: see `steelyard.services.budget.estimate_tokens`
@@ -63,7 +63,7 @@ class JudgingModel(ChatModel):
         self._account  # noqa: B018  A budget that cannot hold is reported before anything is computed.
 
     def counts(self) -> dict[str, Any]:
-        """What judging has taken by now, and what went wrong; for the recipe of what was judged."""
+        """Counts of calls and failures by now, for the recipe of what was judged."""
         account, asker = self._account, self._asker
         counts = {
             **self._calls.counts(), "cached": asker.n_cached, "repeated": asker.n_repeated,
@@ -82,7 +82,7 @@ class JudgingModel(ChatModel):
 
     @property
     def errors(self) -> Mapping[str, int]:
-        """What the model did wrong by now, by kind."""
+        """Errors of the model by now, by kind."""
         n_unknown = self._asker.n_unknown
         return {"unknown_id": n_unknown} if n_unknown else {}
 
@@ -116,7 +116,7 @@ class JudgingModel(ChatModel):
         return Asker(self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls)
 
     def _plan(self, estimate: tuple[int, int, Usage]) -> CallEstimate:
-        """What calls would take, by the asker's estimate."""
+        """Estimate of calls with their cost, from that of the asker."""
         n_calls, n_cached, usage = estimate
         price = self._account.price
         cost_usd = None if price is None else price.cost_usd(usage)
@@ -124,7 +124,7 @@ class JudgingModel(ChatModel):
 
     @property
     def _languages(self) -> tuple[Language, ...]:
-        """Of the prompts that may be asked by."""
+        """Languages of the prompts that may be asked."""
         return LANGUAGES if self.language == "auto" else (self.language,)
 
     def _language(self, *texts: str) -> Language:

@@ -1,4 +1,4 @@
-"""What a model replied: the JSON in it, and its entries by the ids that were asked."""
+"""Replies of a model: the JSON in them, and its entries by the ids that were asked."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def shape_of(value: Any) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply without the JSON that was asked for declines to answer, in English or Chinese.
+    """True for a reply that declines to answer in place of JSON, in English or Chinese.
 
     >>> [is_refusal(text) for text in ("I can't assist with that.", "抱歉，我无法判断。", "It is supported.")]
     [True, True, False]
@@ -194,7 +194,7 @@ def read_entries(
 
 
 def has_id(entry: Any) -> bool:
-    """Whether an entry of a reply names what it is about."""
+    """True for an entry of a reply that names its id."""
     return isinstance(entry, Mapping) and any(name in entry for name in _IDS)
 
 
@@ -208,7 +208,7 @@ def _id_text(value: Any) -> str:
 
 
 def _unread(entry: Mapping[str, Any], name: str) -> str:
-    """Why an entry cannot be read."""
+    """Cause for which an entry cannot be read."""
     return f"{name} {quoted(entry[name])} cannot be read" if name in entry else f"no {name} in its entry"
 
 

@@ -110,7 +110,7 @@ class Task(Generic[T]):
 
     @cached_property
     def response_format(self) -> dict[str, Any]:
-        """What servers that can see to the form of a reply are told."""
+        """Form of the reply, for servers that can see to it."""
         return response_format(self.name, self.form)
 
 

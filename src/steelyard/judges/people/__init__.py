@@ -1,1 +1,1 @@
-"""What people decide about verdicts: labels, random samples, reviews and calibrations."""
+"""Decisions of people about verdicts: labels, random samples, reviews and calibrations."""

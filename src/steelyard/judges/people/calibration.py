@@ -1,4 +1,4 @@
-"""What labels of people say of a judge: from what score on to believe it, and how often it is right then."""
+"""Calibration of a judge by labels of people: the score from which to believe it, and how often it is right then."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UNDEFINED = Estimate(math.nan)
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How many items people and the judge called supported, or not.
+    """Counts of items that people and the judge called supported, or not.
 
     hits            both;   misses   people alone
     false_alarms    the judge alone;   rejections   neither
@@ -61,7 +61,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class HumanAgreement:
-    """How well people agree with each other, on the items that two of them decided.
+    """Agreement of people with each other, on the items that two of them decided.
 
     n            of these items
     kappa        of the two
@@ -77,7 +77,7 @@ class HumanAgreement:
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Result):
-    """What labels of people say of a judge.
+    """A judge held against labels of people.
 
     judge        `recipe["judge"]` of the verdicts, without its threshold where the labels give one
     table        what the items ask
@@ -127,7 +127,7 @@ class Calibration(Result):
 
     @property
     def name(self) -> str:
-        """Of the judge."""
+        """Name of the judge."""
         return str(self.judge["name"])
 
     @property
@@ -137,7 +137,7 @@ class Calibration(Result):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What the recipe of verdicts keeps of it."""
+        """The calibration as the recipe of verdicts keeps it."""
         numbers = {name: getattr(self, name) for name in ("kappa", "sensitivity", "specificity")}
         return {
             "table": self.table, "n": self.n, "date": self.date, "digest": self.digest, "rule": self.rule,
@@ -174,12 +174,12 @@ class Calibration(Result):
             )
 
     def with_self_tests(self, self_tests: tuple[SelfTest, ...]) -> Calibration:
-        """The same, with these self-tests in place of its own."""
+        """A calibration with these self-tests in place of its own."""
         return replace(self, self_tests=self_tests)
 
     @property
     def content(self) -> dict[str, Any]:
-        """What its file holds."""
+        """Content of its file."""
         return _FILE.content(asdict(self))
 
     def write(
@@ -249,7 +249,7 @@ _FILE = OwnJson(
 
 
 def _calibration(data: Mapping[str, Any]) -> Calibration:
-    """What a JSON of the right shape holds.
+    """The calibration in JSON of the right shape.
 
     Raises   ValueError for what cannot be.
     """
@@ -297,7 +297,7 @@ def _self_test(data: Mapping[str, Any]) -> SelfTest:
 
 
 def _named(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an object of JSON what a record has fields for."""
+    """Fields of a record, out of an object of JSON."""
     return {name: data[name] for name in record.__dataclass_fields__}  # type: ignore[attr-defined]
 
 

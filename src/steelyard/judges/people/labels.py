@@ -1,4 +1,4 @@
-"""What people decided about items, one after another, and what that comes to."""
+"""Decisions of people about items, and the labels that follow from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADJUDICATION = "adjudication"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one person decided about one item.
+    """Decision of one person about one item.
 
     rater   a name or a pseudonym; "adjudication" settles conflicts of others
     date    when, in ISO 8601;   note   the person's own words
@@ -57,7 +57,7 @@ class Labels:
 
     @property
     def raters(self) -> Sequence[str]:
-        """Who decided, without adjudication, by name."""
+        """Names of the raters, without adjudication."""
         return sorted({decision.rater for decision in self.decisions} - {ADJUDICATION})
 
     @cached_property
@@ -71,7 +71,7 @@ class Labels:
 
     @cached_property
     def support(self) -> Mapping[str, Label]:
-        """The same where "contradicted" and "not_found" are one label, "not_found": for what reads both alike.
+        """Consensus where "contradicted" and "not_found" are one label, "not_found": for what reads both alike.
 
         >>> labels = Labels([Decision("i", "ann", "contradicted"), Decision("i", "bob", "not_found")])
         >>> dict(labels.consensus), dict(labels.support)
@@ -93,7 +93,7 @@ class Labels:
 
     @cached_property
     def support_conflicts(self) -> Sequence[str]:
-        """Those of them that have no label in `support` either."""
+        """Conflicts that have no label in `support` either."""
         return self._at_odds(in_two=True)
 
     def _at_odds(self, *, in_two: bool) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What people were asked about the answers of systems, what they decided, and the JSON file that keeps it."""
+"""Reviews: samples that people were asked about, their decisions, and the JSON file that keeps both."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def locked(path: str | Path) -> AbstractContextManager[object]:
 
 
 def decision_of(values: dict[str, Any]) -> Decision:
-    """What a file says that a person decided; its shape is checked.
+    """A person's decision in a file whose shape is checked.
 
     Raises   ValueError for a label that there is not, and for nobody's decision.
     """
@@ -126,16 +126,16 @@ class Review:
             return review
 
     def sample(self, table: ItemTable, system: str) -> StratifiedSample | None:
-        """What was drawn of a table of a system; None where nothing was."""
+        """The sample of a table of a system; None where nothing was drawn."""
         return next((own for own in self.samples if (own.table, own.system) == (table, system)), None)
 
     def with_sample(self, sample: StratifiedSample) -> Review:
-        """The same with this sample, in the place of an earlier one of its table and system."""
+        """A review with this sample, in the place of an earlier one of its table and system."""
         others = [own for own in self.samples if (own.table, own.system) != (sample.table, sample.system)]
         return Review([*others, sample], self.labels)
 
     def with_decisions(self, decisions: Iterable[Decision]) -> Review:
-        """The same with further decisions; of one person about one item, the last one counts."""
+        """A review with further decisions; of one person about one item, the last one counts."""
         return Review(self.samples, [*self.labels.decisions, *decisions])
 
     def __eq__(self, other: object) -> bool:

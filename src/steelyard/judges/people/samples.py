@@ -1,4 +1,4 @@
-"""Which items were drawn for people, from which strata, so that each was drawn with a known probability."""
+"""Random samples of items for people, within strata, each drawn with a known probability."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class StratifiedSample:
 
     @property
     def n_members(self) -> int:
-        """How many there are to draw from."""
+        """Count of all members to draw from."""
         return sum(len(stratum.members) for stratum in self.strata)
 
     @property
     def drawn(self) -> Sequence[str]:
-        """All that were drawn, stratum after stratum."""
+        """Members that were drawn, stratum after stratum."""
         return tuple(item for stratum in self.strata for item in stratum.drawn)
 
     @cached_property

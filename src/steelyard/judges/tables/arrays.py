@@ -92,7 +92,7 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
 
 @dataclass(frozen=True)
 class _Places:
-    """Which units of all questions assert something, one after another.
+    """Units of all questions that assert something, one after another.
 
     query   (u,) the question of each
     place   (question, unit) -> where it is among these
@@ -107,7 +107,7 @@ class _Places:
         return cls([query for query, _ in keys], {key: place for place, key in enumerate(keys)})
 
     def rows(self, tables: Sequence[Sequence[T]]) -> Iterator[tuple[int, T]]:
-        """What a table of each question holds for these units; each has a row for every unit of its question."""
+        """Rows of these units in a table of each question, which has a row for every unit of its question."""
         for (query, n), place in self.place.items():
             yield place, tables[query][n]
 

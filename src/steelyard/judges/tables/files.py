@@ -121,7 +121,7 @@ def _frame(records: Iterable[JudgedAnswer]) -> pl.DataFrame:
 
 
 def _row(record: JudgedAnswer) -> dict[str, Any]:
-    """What a record is in the file."""
+    """Row of a record in the file."""
     tables = {name: [v for row in getattr(record, name) for v in row] for name in _TABLES}
     columns = {name: list(getattr(record, name)) for name in _COLUMNS}
     grade = [] if record.grade is None else [record.grade]

@@ -44,7 +44,7 @@ def items(record: JudgedAnswer, table: ItemTable) -> tuple[Item, ...]:
 
 
 def judged(record: JudgedAnswer, table: ItemTable, unit: int) -> Verdict | None:
-    """What the judge says of an item, over all premises: its label, and the greatest score of them; None for nothing.
+    """Verdict on an item over all premises: its label, and the greatest score of them; None for nothing.
 
     >>> from steelyard.judges.verdict import Unit
     >>> row = (Verdict("not_found", 0.2), Verdict("supported", 0.9))
@@ -116,7 +116,7 @@ def restricted(record: JudgedAnswer, table: ItemTable, units: Sequence[int]) -> 
 
 
 def _premise(record: JudgedAnswer, table: ItemTable, unit: int) -> Sequence[str]:
-    """What makes the texts that a unit is judged by; empty where there are none, or they are unknown."""
+    """Texts, or their digests, that a unit is judged by; empty where there are none, or they are unknown."""
     if table == "correctness":
         return record.gold_answers
     if table == "said":
@@ -139,7 +139,7 @@ def verdicts_on(record: JudgedAnswer, table: ItemTable, unit: int) -> tuple[Labe
 
 
 def explanation(record: JudgedAnswer, table: ItemTable) -> str:
-    """How many units of an answer, or of its gold answers, a table calls supported, and the others with their verdict.
+    """Count of supported units of an answer, or of its gold answers, in a table, and the others with their verdict.
 
     >>> from steelyard.judges.verdict import Unit
     >>> from steelyard.judges.verdict import Verdict

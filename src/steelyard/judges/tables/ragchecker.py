@@ -1,4 +1,4 @@
-"""What RAGChecker found as verdicts: its claims are units, and what it says of them fills the same tables."""
+"""Results of RAGChecker as verdicts: its claims are units, and its labels fill the same tables."""
 
 from __future__ import annotations
 

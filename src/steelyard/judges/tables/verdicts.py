@@ -28,7 +28,7 @@ _OCCASION = ("system", "outputs", "questions", "date", "steelyard", "libraries",
 
 
 def method_of(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How verdicts were made, of what they depend on: without what was judged, and when.
+    """Method by which verdicts were made: their recipe without what was judged, and when.
 
     >>> method_of({"judge": {"name": "people"}, "date": "2026-11-22"})
     {'judge': {'name': 'people'}}
@@ -37,7 +37,7 @@ def method_of(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class Verdicts:
-    """What a judge said of the answers of one system: the tables that measures of answers are computed from.
+    """Verdicts of a judge on the answers of one system: the tables that measures of answers are computed from.
 
     `sy.judge` makes them; those of people, or of another program, are made of records.
 
@@ -133,11 +133,11 @@ class Verdicts:
 
     @property
     def method(self) -> Mapping[str, Any]:
-        """How they were judged: the recipe without what was judged and when; equal for scores that may be compared."""
+        """Method of judging: the recipe without what was judged and when; equal for scores that may be compared."""
         return method_of(self.recipe)
 
     def arrays(self, query_ids: Sequence[str] | None = None) -> JudgedAnswers:
-        """What kernels of answers take.
+        """Arrays that kernels of answers take.
 
         query_ids   in their order; all by default
         Raises      InputError for questions without verdicts.
@@ -147,7 +147,7 @@ class Verdicts:
         return judged_arrays(self.records, ids)
 
     def restricted(self, query_ids: Sequence[str]) -> Verdicts:
-        """Those on some questions, in their order.
+        """Verdicts on some questions, in their order.
 
         Raises   InputError for questions without verdicts.
         """
@@ -228,12 +228,12 @@ class Verdicts:
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How many questions, by state; units, by their verdict over the whole context; citations, by problem."""
+        """Counts of questions by state, of units by their verdict over the whole context, of citations by problem."""
         return frames.counts(self.answers, self.units, self.citations)
 
     @cached_property
     def not_judged(self) -> Mapping[str, int]:
-        """Why verdicts are missing, and how many, over all tables; the most frequent cause first."""
+        """Causes of missing verdicts, with their numbers, over all tables; the most frequent cause first."""
         causes = Counter(v.reason for record in self._listed for v in _verdicts(record) if v.label == "not_judged")
         return dict(causes.most_common())
 

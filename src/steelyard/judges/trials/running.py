@@ -31,7 +31,7 @@ ROW = {
 
 
 def cases_to_ask(listed: Sequence[Trial]) -> tuple[list[Case], list[Case]]:
-    """What is asked for these trials, and what of it a second time; each case once."""
+    """Cases of these trials, and those that are asked a second time; each once."""
     once = [case for trial in listed for case in (trial.first, trial.second) if case is not None]
     return list(dict.fromkeys(once)), list(dict.fromkeys(trial.first for trial in listed if trial.is_repeated))
 

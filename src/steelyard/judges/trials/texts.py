@@ -44,7 +44,7 @@ class TrialTexts:
 
 @cache
 def trial_texts(language: Language) -> TrialTexts:
-    """Those of a language."""
+    """Wordings of a language."""
     data = tomllib.loads((files("steelyard.judges.trials") / f"texts.{language}.toml").read_text("utf-8"))
     numbers, padding = data["numbers"], data["padding"]
     return TrialTexts(

@@ -1,4 +1,4 @@
-"""What a judge is tried on in its self-tests: cases whose right verdict is known from how they were put together."""
+"""Trials of a judge in its self-tests: cases whose right verdict is known from how they were put together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDS = (".", "!", "。", "！")
 
 @dataclass(frozen=True)
 class Material:
-    """What trials are made of: one question with its answers and chunks.
+    """Material of trials: one question with its answers and chunks.
 
     gold       the first gold answer, or ""
     sentence   the first sentence of the gold answer that asserts something, or ""
@@ -67,7 +67,7 @@ class Trial:
 
 
 def materials(drafts: Iterable[Draft]) -> list[Material]:
-    """Those of answers, of questions that have something to try a judge on."""
+    """Material of questions that have something to try a judge on."""
     listed = [_material(draft) for draft in drafts]
     return [material for material in listed if material.sentence or material.chunks]
 
@@ -83,7 +83,7 @@ def trials(listed: Sequence[Material], *, n: int, seed: int) -> list[Trial]:
 
 
 def failure(name: str, first: Label, second: Label | None) -> bool | None:
-    """Whether a trial of a test went wrong; None where it cannot show anything.
+    """True where a trial of a test went wrong; None where it cannot show anything.
 
     >>> failure("gold", "supported", None), failure("order", "supported", "not_found")
     (False, True)
@@ -109,7 +109,7 @@ def _statement(units: Sequence[Unit]) -> str:
 
 
 def _is_statement(text: str) -> bool:
-    """Whether a piece of a chunk is a whole sentence that asserts something: no heading, row or item."""
+    """True for a piece of a chunk that is a whole sentence and asserts something: no heading, row or item."""
     return text.endswith(_ENDS) and text[0].isalnum() and _is_long_enough(text) and not no_claim(text)
 
 
@@ -168,7 +168,7 @@ def _constant(material: Material, others: Sequence[Material], turn: int) -> Iter
 
 
 def _in_turn(turn: int, *kinds: Iterable[T]) -> Iterator[T]:
-    """What there is of one kind, then of the next; another one is first each turn."""
+    """Items of one kind, then of the next; another kind is first each turn."""
     first = turn % len(kinds)
     return chain.from_iterable((*kinds[first:], *kinds[:first]))
 
