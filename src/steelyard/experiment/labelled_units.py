@@ -10,10 +10,11 @@ from typing import get_args
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.choices import ItemTable
 from steelyard.judges.people.labels import Labels
 from steelyard.judges.people.samples import Drawn, StratifiedSample
 from steelyard.judges.tables.arrays import verdict_codes
-from steelyard.judges.tables.items import ItemTable, items
+from steelyard.judges.tables.items import items
 from steelyard.judges.verdict import JudgedAnswer, Label
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import (

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Floats
+from steelyard.base.choices import ItemTable
 from steelyard.judges.tables.arrays import judged_arrays
-from steelyard.judges.tables.items import Item, ItemTable, decided, items, judged, restricted
+from steelyard.judges.tables.items import Item, decided, items, judged, restricted
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Verdict
 from steelyard.measures import Measure

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from steelyard.base import defaults
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.people.review import locked
 from steelyard.judges.people.samples import Drawn
-from steelyard.judges.tables.items import ItemTable
 from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.words import Words, read_words

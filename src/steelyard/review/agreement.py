@@ -62,6 +62,42 @@ class RaterAgreement:
     n: int
 
 
+def resampled(sums: Floats, statistics: Statistics, seed: int) -> list[Estimate]:
+    """Estimates of statistics of (q, ...) sums of each question, by resampling questions."""
+    bootstrap = cluster_bootstrap(sums, statistics, seed=seed)
+    parts = zip(bootstrap.values, bootstrap.low, bootstrap.high, strict=True)
+    return [Estimate(*map(float, part)) for part in parts]
+
+
+def rate_of(right: Bools, weights: Floats, clusters: Ints, flattery: float = 0.0) -> Estimate:
+    """Share of items that are right, less a flattery, with Wilson's interval; undefined without items.
+
+    Weights and several items of one question make the items worth fewer than they are.
+    """
+    if not len(right):
+        return UNDEFINED
+    value, worth = worth_of_share(right, weights, clusters)
+    value = min(max(value - flattery, 0.0), 1.0)
+    return Estimate(value, *wilson_ends(value, worth))
+
+
+def tables_of_questions(first: Bools, second: Bools, weights: Floats, clusters: Ints) -> Floats:
+    """(q, 2, 2) weights of each question's items, by what two say of them."""
+    cells = (clusters * 2 + first) * 2 + second
+    return np.bincount(cells, weights, minlength=4 * (int(clusters.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
+
+
+def confusion_of(people: Bools, calls: Bools) -> Confusion:
+    """Counts of items by what people and a judge say of them."""
+    pairs = ((people & calls), (people & ~calls), (~people & calls), (~people & ~calls))
+    return Confusion(*(int(pair.sum()) for pair in pairs))
+
+
+def clusters_of(decided: Sequence[DecidedItem]) -> Ints:
+    """(n,) the question of each item, from 0."""
+    return np.unique([item.query_id for item in decided], return_inverse=True)[1].astype(np.int64)
+
+
 def rater_agreement(
     decisions: Mapping[str, Sequence[Decision]], query_of: Mapping[str, str], *, seed: int = 0
 ) -> RaterAgreement:
@@ -84,7 +120,7 @@ def rater_agreement(
     alpha = UNDEFINED
     if several.any():
         tables = coincidences(codes[:, several], len(LABELS), np.unique(questions[several], return_inverse=True)[1])
-        alpha = _resampled_one(tables, lambda sums: alpha_of_coincidences(sums, "nominal")[:, None], seed)
+        alpha = resampled(tables, lambda sums: alpha_of_coincidences(sums, "nominal")[:, None], seed)[0]
     return RaterAgreement(raters, [pair for pair in pairs if pair.n], alpha, int(several.sum()))
 
 
@@ -101,13 +137,8 @@ def _pair(first: str, second: str, codes: Ints, questions: Ints, seed: int) -> R
             for owner in range(int(owners.max()) + 1)
         ]
     )
-    kappa = _resampled_one(tables.astype(float), lambda sums: kappa_of_counts(sums)[:, None], seed)
+    kappa = resampled(tables.astype(float), lambda sums: kappa_of_counts(sums)[:, None], seed)[0]
     return RaterPair(first, second, n, n_same, kappa)
-
-
-def _resampled_one(sums: Floats, statistic: Statistics, seed: int) -> Estimate:
-    resampled = cluster_bootstrap(sums, statistic, seed=seed)
-    return Estimate(*(float(part[0]) for part in (resampled.values, resampled.low, resampled.high)))
 
 
 _BINS, _A_BIN = 5, 8
@@ -154,17 +185,14 @@ def judge_agreement(decided: Sequence[DecidedItem], *, seed: int = 0) -> JudgeAg
     people = np.array([item.label == "supported" for item in decided])
     judge = np.array([item.is_supported for item in decided])
     weights = np.array([item.weight for item in decided])
-    questions = np.unique([item.query_id for item in decided], return_inverse=True)[1]
-    cells = (questions * 2 + people) * 2 + judge
-    tables = np.bincount(cells, weights, minlength=4 * (int(questions.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
-    kappa, accuracy = _both(tables, people, seed)
-    pairs = ((people & judge), (people & ~judge), (~people & judge), (~people & ~judge))
+    questions = clusters_of(decided)
+    kappa, accuracy = _both(tables_of_questions(people, judge, weights, questions), people, seed)
     scores = np.array([math.nan if item.score is None else item.score for item in decided])
     scored, finite = ~np.isnan(scores), np.isfinite(scores)
     return JudgeAgreement(
-        Confusion(*(int(pair.sum()) for pair in pairs)), kappa, accuracy,
-        _rate(judge[people], weights[people], questions[people]),
-        _rate(~judge[~people], weights[~people], questions[~people]),
+        confusion_of(people, judge), kappa, accuracy,
+        rate_of(judge[people], weights[people], questions[people]),
+        rate_of(~judge[~people], weights[~people], questions[~people]),
         _auc(scores[scored], people[scored], weights[scored], questions[scored], seed),
         _curve(scores[finite], people[finite]),
     )  # fmt: skip
@@ -199,21 +227,8 @@ def _both(tables: Floats, people: Bools, seed: int) -> tuple[Estimate, Estimate]
     def statistics(sums: Floats) -> Floats:
         return np.stack([kappa_of_counts(sums), balanced_accuracy_of_counts(sums)], axis=1)
 
-    kappa, accuracy = _resampled(tables, statistics, seed)
+    kappa, accuracy = resampled(tables, statistics, seed)
     return kappa, accuracy
-
-
-def _resampled(sums: Floats, statistics: Statistics, seed: int) -> list[Estimate]:
-    resampled = cluster_bootstrap(sums, statistics, seed=seed)
-    parts = zip(resampled.values, resampled.low, resampled.high, strict=True)
-    return [Estimate(*map(float, part)) for part in parts]
-
-
-def _rate(right: Bools, weights: Floats, questions: Ints) -> Estimate:
-    if not len(right):
-        return UNDEFINED
-    value, worth = worth_of_share(right, weights, questions)
-    return Estimate(value, *wilson_ends(value, worth))
 
 
 def _auc(scores: Floats, people: Bools, weights: Floats, questions: Floats, seed: int) -> Estimate:
@@ -223,7 +238,7 @@ def _auc(scores: Floats, people: Bools, weights: Floats, questions: Floats, seed
     _, owners = np.unique(questions, return_inverse=True)
     sums = np.zeros((int(owners.max()) + 1, 2, int(places.max()) + 1))
     np.add.at(sums, (owners, people.astype(int), places), weights)
-    return _resampled(sums, lambda tables: auc_of_counts(tables)[:, None], seed)[0]
+    return resampled(sums, lambda tables: auc_of_counts(tables)[:, None], seed)[0]
 
 
 def _curve(scores: Floats, people: Bools) -> list[CurvePoint]:

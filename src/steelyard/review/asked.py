@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.answers.drafting import ContextChunk, contexts
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.lexical.evidence import best_sentence, evidence_scores
 from steelyard.judges.people.labels import Decision
-from steelyard.judges.tables.items import Item, ItemTable, judged
+from steelyard.judges.tables.items import Item, judged
 from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict, text_digest
 from steelyard.review.sampling import in_random_order
 from steelyard.review.systems import ReviewedSystem

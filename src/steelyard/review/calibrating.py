@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
 from steelyard.judges.people.calibration import (
     UNDEFINED,
     Calibration,
-    Confusion,
     Estimate,
     HumanAgreement,
     Rule,
@@ -25,12 +25,11 @@ from steelyard.judges.people.calibration import (
 from steelyard.judges.people.labels import ADJUDICATION, Decision, Labels
 from steelyard.judges.people.review import Review
 from steelyard.judges.self_tests import SelfTest
-from steelyard.judges.tables.items import ItemTable
 from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.review.agreement import clusters_of, confusion_of, rate_of, resampled, tables_of_questions
 from steelyard.review.decided import DecidedItem, PromptExamples, decided_items
 from steelyard.review.systems import ReviewedSystem, open_reviewed
-from steelyard.stats.intervals.resampling import cluster_bootstrap
-from steelyard.stats.labels.raters import balanced_accuracy_of_counts, kappa_of_counts, wilson_ends, worth_of_share
+from steelyard.stats.labels.raters import balanced_accuracy_of_counts, kappa_of_counts, wilson_ends
 from steelyard.stats.labels.thresholds import choose_threshold, optimism
 
 
@@ -54,12 +53,6 @@ def agreement_of_people(
     of_both = common[pair]
     first, second = (np.array([by_rater[item.item_id][rater] for item in of_both]) for rater in pair)
     return _human_agreement(of_both, (first, second, np.array([_call(item, threshold) for item in of_both])), seed)
-
-
-def tables_of_questions(first: Bools, second: Bools, weights: Floats, clusters: Ints) -> Floats:
-    """(q, 2, 2) weights of each question's items, by what two say of them."""
-    cells = (clusters * 2 + first) * 2 + second
-    return np.bincount(cells, weights, minlength=4 * (int(clusters.max()) + 1)).reshape(-1, 2, 2).astype(np.float64)
 
 
 def _support_by_rater(labels: Labels) -> dict[str, dict[str, bool]]:
@@ -87,7 +80,7 @@ def _call(item: DecidedItem, threshold: Estimate | None) -> bool:
 def _human_agreement(items: Sequence[DecidedItem], calls: Sequence[Bools], seed: int) -> HumanAgreement:
     """Agreement of two people and the judge, by resampling questions."""
     weights = np.array([item.weight for item in items])
-    clusters = np.unique([item.query_id for item in items], return_inverse=True)[1].astype(np.int64)
+    clusters = clusters_of(items)
     tables = np.stack(
         [tables_of_questions(a, b, weights / weights.mean(), clusters) for a, b in combinations(calls, 2)], axis=1
     )
@@ -97,12 +90,7 @@ def _human_agreement(items: Sequence[DecidedItem], calls: Sequence[Bools], seed:
         judge = kappa[:, 1:].mean(axis=1)
         return np.stack([kappa[:, 0], judge, judge - kappa[:, 0]], axis=1)
 
-    resampled = cluster_bootstrap(tables, statistics, seed=seed)
-    estimates = [
-        Estimate(float(value), float(low), float(high))
-        for value, low, high in zip(resampled.values, resampled.low, resampled.high, strict=True)
-    ]
-    return HumanAgreement(len(items), *estimates)
+    return HumanAgreement(len(items), *resampled(tables, statistics, seed))
 
 
 LEAST = 10
@@ -152,7 +140,7 @@ def calibrate(
         judge={key: value for key, value in judge.items() if has_own or key != "threshold"}, table=table,
         n=sample.n, n_questions=sample.n_questions, date=date or timestamp(),
         digest=labels_digest({item.item_id: item.label for item in decided}),
-        confusion=_confusion(sample.people, calls), kappa=kappa, balanced_accuracy=accuracy,
+        confusion=confusion_of(sample.people, calls), kappa=kappa, balanced_accuracy=accuracy,
         sensitivity=_rate(sample, calls, flattery[2], positive=True),
         specificity=_rate(sample, calls, flattery[3], positive=False), threshold=threshold,
         rule=None if has_own else rule, target=None if has_own else target,
@@ -196,11 +184,10 @@ class _Sample:
     def of(cls, decided: Sequence[DecidedItem], judge: Mapping[str, Any]) -> _Sample:
         calls = np.array([item.is_supported for item in decided])
         weights = np.array([item.weight for item in decided])
-        queries = np.unique([item.query_id for item in decided], return_inverse=True)[1]
         return cls(
             np.array([item.label == "supported" for item in decided]), calls,
             _scores([item.score for item in decided], calls, judge.get("threshold")),
-            weights / weights.mean(), queries.astype(np.int64),
+            weights / weights.mean(), clusters_of(decided),
         )  # fmt: skip
 
     @property
@@ -264,14 +251,11 @@ def _of_calls(sample: _Sample, calls: Bools, flattery: Floats, seed: int) -> tup
     if calls.all() or not calls.any():
         # Whoever always says the same agrees by chance alone, whatever people say.
         return Estimate(0.0, 0.0, 0.0), Estimate(0.5, 0.5, 0.5)
-    resampled = cluster_bootstrap(sample.tables(calls), lambda sums: _statistics(sums)[:, :2], seed=seed)
+    estimates = resampled(sample.tables(calls), lambda sums: _statistics(sums)[:, :2], seed)
     kappa, accuracy = (
-        Estimate(*(
-            max(float(part[place] - flattery[place]), least)
-            for part in (resampled.values, resampled.low, resampled.high)
-        ))
-        for place, least in enumerate((-1.0, 0.0))
-    )  # fmt: skip
+        Estimate(*(max(float(part - flattery[place]), least) for part in astuple(estimate)))
+        for place, (estimate, least) in enumerate(zip(estimates, (-1.0, 0.0), strict=True))
+    )
     if (calls == sample.people).all():
         kappa, accuracy = _never_wrong(sample, kappa, -1.0), _never_wrong(sample, accuracy, 0.0)
     return kappa, accuracy
@@ -285,22 +269,10 @@ def _never_wrong(sample: _Sample, estimate: Estimate, least: float) -> Estimate:
 
 
 def _rate(sample: _Sample, calls: Bools, flattery: float, *, positive: bool) -> Estimate:
-    """Share of what people call supported, or not, of which the judge says the same, by Wilson's interval.
-
-    Weights and several items of one question make the items worth fewer than they are.
-    """
+    """Share of what people call supported, or not, of which the judge says the same."""
     members = sample.people if positive else ~sample.people
-    if not members.any():
-        return UNDEFINED
     right = (calls == sample.people)[members]
-    value, n = worth_of_share(right, sample.weights[members], sample.clusters[members])
-    value = min(max(value - flattery, 0.0), 1.0)
-    return Estimate(value, *wilson_ends(value, n))
-
-
-def _confusion(people: Bools, calls: Bools) -> Confusion:
-    pairs = ((people & calls), (people & ~calls), (~people & calls), (~people & ~calls))
-    return Confusion(*(int(pair.sum()) for pair in pairs))
+    return rate_of(right, sample.weights[members], sample.clusters[members], flattery)
 
 
 def _listed(left_out: Mapping[str, int]) -> str:

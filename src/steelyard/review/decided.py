@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.base.choices import ItemTable
 from steelyard.judges.people.review import Review
 from steelyard.judges.people.samples import StratifiedSample
 from steelyard.judges.registry import judge_class, judge_names
-from steelyard.judges.tables.items import ItemTable, items, verdicts_on
+from steelyard.judges.tables.items import items, verdicts_on
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Verdict
 from steelyard.text.folding import STEPS, fold

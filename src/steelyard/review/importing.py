@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import own_file
 from steelyard.experiment.review_choice import check_labels, review_file
@@ -16,7 +17,6 @@ from steelyard.io.json_files import parse_json
 from steelyard.io.source import source_of
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.people.review import FILE, Review, decision_of, locked
-from steelyard.judges.tables.items import ItemTable
 from steelyard.review.forms import (
     INTO,
     ITEMS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from steelyard.base import defaults
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import evaluate
@@ -15,7 +16,7 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.people.review import Review
 from steelyard.judges.people.samples import StratifiedSample
-from steelyard.judges.tables.items import ItemTable, judged
+from steelyard.judges.tables.items import judged
 from steelyard.measures import Measure
 from steelyard.review.agreement import JudgeAgreement, RaterAgreement, corrected_share, judge_agreement, rater_agreement
 from steelyard.review.calibrating import calibrate, together

@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result, one_line
 from steelyard.judges.people.review import Review
 from steelyard.judges.people.samples import Drawn, StratifiedSample
-from steelyard.judges.tables.items import ItemTable, items, judged
+from steelyard.judges.tables.items import items, judged
 from steelyard.measures import parse
 from steelyard.review.asked import AskedItem, asked_items
 from steelyard.review.sampling import WORST_VARIANCE, draw, items_digest, residual_variance, size_for_width

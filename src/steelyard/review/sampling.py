@@ -13,10 +13,11 @@ from statistics import NormalDist
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.panel import disagreements
 from steelyard.judges.people.samples import Drawn, StratifiedSample, Stratum
-from steelyard.judges.tables.items import ItemTable, items, judged
+from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, text_digest
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.opening import System, open_all_answers
@@ -13,7 +14,7 @@ from steelyard.experiment.door.verdict_choice import RunVerdicts, VerdictChoice,
 from steelyard.experiment.review_choice import check_labels, review_file, review_of
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.people.review import Review
-from steelyard.judges.tables.items import Item, ItemTable, items
+from steelyard.judges.tables.items import Item, items
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from steelyard.base import choices
+from steelyard.base.choices import ItemTable
 from steelyard.judges.tables.frames import overall, unit_verdict
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, Unit, Verdict, text_digest
 
-ItemTable = choices.ItemTable
 T = TypeVar("T")
 
 

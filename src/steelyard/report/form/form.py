@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.people.labels import ADJUDICATION
-from steelyard.judges.tables.items import ItemTable
 from steelyard.review.forms import Kind
 from steelyard.text.spans import Span
 
