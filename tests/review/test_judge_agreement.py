@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.review.agreement import judge_agreement
-from steelyard.review.decided import DecidedItem
+from steelyard.review.decided_items import DecidedItem
 from steelyard.stats.labels.raters import wilson_ends
 
 

@@ -17,7 +17,7 @@ import steelyard as sy
 from steelyard.judges.people.labels import Decision
 from steelyard.judges.people.review import Review
 from steelyard.review.agreement import corrected_share, judge_agreement, rater_agreement
-from steelyard.review.decided import DecidedItem
+from steelyard.review.decided_items import DecidedItem
 from steelyard.review.reporting import ReviewReport
 from steelyard.review.rounds import next_round
 from steelyard.review.systems import open_reviewed

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.judges.people.calibration import UNDEFINED, Confusion, Estimate
 from steelyard.judges.people.labels import ADJUDICATION, IN_TWO, Decision
-from steelyard.review.decided import DecidedItem
+from steelyard.review.decided_items import DecidedItem
 from steelyard.stats.intervals.resampling import Statistics, cluster_bootstrap
 from steelyard.stats.labels.raters import (
     alpha_of_coincidences,

@@ -27,7 +27,7 @@ from steelyard.judges.people.review import Review
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.review.agreement import clusters_of, confusion_of, rate_of, resampled, tables_of_questions
-from steelyard.review.decided import DecidedItem, PromptExamples, decided_items
+from steelyard.review.decided_items import DecidedItem, PromptExamples, decided_items
 from steelyard.review.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.raters import balanced_accuracy_of_counts, kappa_of_counts, wilson_ends
 from steelyard.stats.labels.thresholds import choose_threshold, optimism

@@ -20,7 +20,7 @@ from steelyard.judges.tables.items import judged
 from steelyard.measures import Measure
 from steelyard.review.agreement import JudgeAgreement, RaterAgreement, corrected_share, judge_agreement, rater_agreement
 from steelyard.review.calibrating import calibrate, together
-from steelyard.review.decided import PromptExamples, decided_items
+from steelyard.review.decided_items import PromptExamples, decided_items
 from steelyard.review.rounds import MEASURE_OF, drawn_items
 from steelyard.review.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.rogan_gladen import CorrectedRate
