@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.comparison.labels import LabelCorrections
-from steelyard.comparison.result import Comparison
 from steelyard.experiment.corrections import Correction
 from steelyard.experiment.table.scores import Scores
 from steelyard.report.views.numbers import ends, number, signed
 from steelyard.report.views.sheet import Sheet
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words, read_words
+
+if TYPE_CHECKING:  # A table of means needs no comparison, which takes a moment to import.
+    from steelyard.comparison.labels import LabelCorrections
+    from steelyard.comparison.result import Comparison
 
 _NAMED = 4
 _ADDS = 1.05
