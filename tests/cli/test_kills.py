@@ -62,7 +62,7 @@ def answers(folder: Path) -> None:
 
 
 def bench(folder: Path) -> None:
-    from tests.bench.test_running import bench_config
+    from tests.bench.run.test_rerankers import bench_config
 
     folder.mkdir(parents=True)
     config = bench_config(folder)

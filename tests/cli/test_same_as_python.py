@@ -37,7 +37,7 @@ from tests.review import small as halls
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
 
 EN = read_words("en")
-ASKED = "tests.bench.test_load_testing:answer"
+ASKED = "tests.bench.run.test_load_tests:answer"
 TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
 INTERACTIVE = {"chat", "demo"}
 """Commands that talk with whoever runs them, and have no result."""

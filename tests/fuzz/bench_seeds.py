@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from steelyard.bench.run.rerankers import bench_rerankers
-from tests.bench.test_running import bench_config
+from tests.bench.run.test_rerankers import bench_config
 from tests.fuzz.target import Target
 
 CONFIG = """\

@@ -12,7 +12,7 @@ from steelyard.bench.run.planning import PLAN, plan_bench, plan_work
 from steelyard.bench.run.preparing import prepare_bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.services.budget import Usage
-from tests.bench.test_running import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
+from tests.bench.run.test_rerankers import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
 
 
 def test_every_request_is_counted(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from steelyard.bench.load import levels
 from steelyard.bench.run.live import BenchInterrupted
 from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.queueing import Queue
-from tests.bench.test_running import bench_config
+from tests.bench.run.test_rerankers import bench_config
 
 LOAD = {"rates": [20, 80], "concurrency": [1, 2, 4], "duration": 60, "warm_up": 0, "slo": {"p95": 0.2}}
 
@@ -172,7 +172,7 @@ def test_impossible_load_is_refused_before_anything_is_measured(
 @pytest.mark.slow
 def test_in_real_time(tmp_path: Path) -> None:
     """A reranker of ten milliseconds, one instance: at most 100 requests a second."""
-    systems = {"none": {}, "slow": {"rerank": "tests.bench.test_load_testing:Slow"}}
+    systems = {"none": {}, "slow": {"rerank": "tests.bench.run.test_load_tests:Slow"}}
     load = {"rates": [20], "concurrency": [1, 2, 4], "duration": 1, "warm_up": 0.2, "slo": {"p80": 0.2}}
     config = bench_config(tmp_path, systems=systems, repetitions=1, load=load)
     bench = bench_rerankers(config)

@@ -27,7 +27,7 @@ from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
 from steelyard.bench.run.load_tests import load_test
 from steelyard.bench.run.loads import late_notes, short_notes
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
-from tests.bench.test_running import bench_config
+from tests.bench.run.test_rerankers import bench_config
 from tests.rag.ranking_model import PATH
 from tests.rag.server import change, serving, status
 

@@ -14,7 +14,7 @@ from steelyard.bench.frames import CENSORED_MS
 from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCalls, call_in_turn
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.rag.registry import make
-from tests.bench.test_running import bench_config
+from tests.bench.run.test_rerankers import bench_config
 from tests.judges.llm_server import says_json
 from tests.rag.ranking_model import PATH
 from tests.rag.server import CUT, MALFORMED, WEB_PAGE, Fault, Server, change, put, serving, stall, status
