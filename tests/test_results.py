@@ -14,7 +14,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.bench.run.planning import plan_bench
-from steelyard.experiment.judging import judge_run, plan_judging
+from steelyard.experiment.judging import JudgeOptions, judge_run, plan_judging
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import Swept
@@ -66,8 +66,8 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
     "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
-    "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, save=False),
-    "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, save=False),
+    "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
+    "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: plan_labelling(ASKED, ANSWERED, scale="0-3"),
     "PooledReview": lambda path: sy.pool_review(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "Report": lambda path: sy.Report.of(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
@@ -118,19 +118,27 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("name", MADE)
 def test_what_a_file_holds_is_read_again(name: str, tmp_path: Path) -> None:
-    result, file = MADE[name](tmp_path), tmp_path / "result.json"
+    result = MADE[name](tmp_path)
+    kind, view = type(result), view_of(type(result))
+    file = tmp_path / ("result.parts.json" if view.has_parts else "result.json")
     result.write(file)
-    if "read" in vars(type(result)):
-        pytest.skip("it is read from the folder or file that the command writes")
-    if view_of(type(result)).stored is None:
+    if "read" in vars(kind):
+        pytest.skip("it is read from the folder or file that its command writes")
+    if view.stored is None and not view.has_parts:
         with pytest.raises(InputError, match="does not hold all of"):
-            type(result).read(file)
-    else:
-        assert type(result).read(file).data() == result.data()
+            kind.read(file)
+        return
+    again = kind.read(file)
+    assert again.data() == result.data()
+    assert again.text(lang="zh") == result.text(lang="zh")
+    if view.has_parts:
+        result.write(tmp_path / "result.json")
+        with pytest.raises(InputError, match=r"does not hold all of .*; write it as NAME.parts.json"):
+            kind.read(tmp_path / "result.json")
 
 
 def test_what_a_kind_does_not_have_is_named() -> None:
-    with pytest.raises(InputError, match=r"a comparison cannot be written as xml; choose table, .*, csv or json"):
+    with pytest.raises(InputError, match="cannot be written as xml; choose table, markdown, "):
         sy.compare(scores()).text("xml")
     with pytest.raises(InputError, match="agreement has no option 'per_query'"):
         sy.agreement(LABELS, n_resamples=50).text(per_query=True)

@@ -303,7 +303,7 @@ def test_gold_pieces_have_one_count(gold: list[dict[str, Any]], kinds: dict[str,
 
 
 def test_json_tells_of_losses() -> None:
-    told = json.loads(as_json(lossy(), per_query=True))["systems"]["s"]
+    told = json.loads(as_json(lossy()))["systems"]["s"]
     assert told["counts"]["unwinnable"] == 3
     assert told["gold"]["rule"] == "contains"
     assert told["gold"]["pieces"] == {"span": 4, "chunk": 1}

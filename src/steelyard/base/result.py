@@ -58,16 +58,17 @@ class Result:
     ) -> None:  # fmt: skip
         """Write the result into a file, whole or not at all.
 
-        path     its suffix names the format: .html, .md, .tex, .csv, .json, or else plain text; .gz and .zst compress
+        path     its suffix names the format: .html, .md, .tex, .csv, .json, .parts.json for `read`, or else plain text;
+                 .gz and .zst compress
         Raises   as `text` does; OutputError.
         """
         _writing().write(self, path, format, options, lang=lang)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The result of a file that `write` made with a suffix .json.
+        """The result of a file that holds everything: scores in JSON, others in NAME.parts.json, as `write` made it.
 
-        Raises   InputError for what is no such file, and for a kind of which JSON does not hold everything.
+        Raises   InputError for what is no such file, and for a kind of which no file holds everything.
         """
         result: Self = _writing().read(cls, path)
         return result

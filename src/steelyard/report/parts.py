@@ -1,7 +1,7 @@
-"""The contents of a report as plain data that JSON holds, part by part, and back.
+"""A report, and what it is made of, as plain data that JSON holds, part by part, and back.
 
 A dataclass becomes an object that names its class under "$", an array its bytes, so that every number comes back to the
-last bit.  Only the classes that the contents of a report are made of are read.
+last bit.  Only the classes that reports, plans and agreements are made of are read.
 """
 
 from __future__ import annotations
@@ -19,30 +19,33 @@ import polars as pl
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError
+from steelyard.comparison.design import Design
+from steelyard.comparison.raters.agreement import Agreement
 from steelyard.report.contents import Contents
 
 FORMAT = 5
 """Of the parts; a later one is refused."""
 
-_T = TypeVar("_T", bound=Contents)
-_KIND = "$"
+_T = TypeVar("_T")
+_KIND, _ROOTS = "$", (Contents, Design, Agreement)
 
 
-def parts_of(contents: Contents) -> dict[str, Any]:
-    """Every field of the contents under its name, and the number of the format; all of it fit for `json.dumps`."""
-    return {"format": FORMAT, **{part.name: _plain(getattr(contents, part.name)) for part in fields(Contents)}}
+def parts_of(result: Any) -> dict[str, Any]:
+    """Every field of a result under its name, and the number of the format; all of it fit for `json.dumps`."""
+    return {"format": FORMAT, **{part.name: _plain(getattr(result, part.name)) for part in fields(result)}}
 
 
 def from_parts(cls: type[_T], parts: Mapping[str, Any]) -> _T:
-    """The contents that `parts_of` took apart.
+    """The result that `parts_of` took apart.
 
-    Raises   InputError for another format, a part that is missing, or what no report is made of.
+    Raises   InputError for another format, a part that is missing, or what no result is made of.
     """
     if parts.get("format") != FORMAT:
         raise InputError(f"parts of a report have format {FORMAT}, not {parts.get('format')!r}; make the report again")
-    names = [part.name for part in fields(Contents)]
+    what = cls.__name__.lower()
+    names = [part.name for part in fields(cls)]  # type: ignore[arg-type]
     if missing := [name for name in names if name not in parts]:
-        raise InputError(f"a report lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
+        raise InputError(f"a {what} lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
     return cls(**{name: _restored(parts[name]) for name in names})
 
 
@@ -128,7 +131,7 @@ def _classes() -> dict[str, type]:
 
     named = {"GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}
     classes: dict[str, type] = {}
-    types = [Contents]
+    types: list[Any] = list(_ROOTS)
     while types:
         mentioned = types.pop()
         types += get_args(mentioned)

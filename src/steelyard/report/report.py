@@ -120,6 +120,7 @@ VIEWS = {
         "a report",
         blocks=_blocks,
         data=_data,
+        has_parts=True,
         rows=lambda report: report.scores.per_query,
         texts={"html": lambda report, look: render(report, words=look.words), "latex": _latex},
     )

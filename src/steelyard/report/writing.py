@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,14 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.base.json_text import json_text, plain
 from steelyard.base.result import Result
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.html.sections import blocks_html, sections_html
+from steelyard.report.parts import from_parts, parts_of
 from steelyard.report.views.sheet import Section
 from steelyard.report.views.view import Look, View
 from steelyard.report.words import read_words
@@ -60,10 +64,8 @@ def text_of(
     look = Look(view.check(format, options), read_words(lang), width, colour)
     if format in view.texts:
         return view.texts[format](result, look, **options)
-    if format == "json":
-        return json_text({"format": view.format, **view.data(result, look.words, **options)})
-    if format == "csv" and view.rows is not None:
-        return _csv(view.rows(result, **options))
+    if format in ("json", "csv", "parts"):
+        return _for_programs(result, look, options)
     if format == "latex" and view.papers is not None:
         sheets = view.papers(result, look.words, **options)
         return "\n".join(sheet_latex(sheet, words=look.words, label=view.label) for sheet in sheets)
@@ -76,6 +78,15 @@ def text_of(
         )
     blocks = list(view.blocks(result, look, **options))
     return blocks_markdown(blocks) if format == "markdown" else blocks_terminal(blocks, width=width, colour=colour)
+
+
+def _for_programs(result: Result, look: Look, options: Mapping[str, Any]) -> str:
+    view = view_of(type(result))
+    if look.format == "csv" and view.rows is not None:
+        return _csv(view.rows(result, **options))
+    if look.format == "parts":
+        return json.dumps(parts_of(result), ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text({"format": view.format, **view.data(result, look.words, **options)})
 
 
 def _csv(rows: pl.DataFrame | Sequence[Mapping[str, Any]]) -> str:
@@ -101,9 +112,14 @@ def read(kind: type[Result], path: str | Path) -> Any:
     Raises   InputError for a kind of which no file does.
     """
     view = view_of(kind)
-    if view.stored is None:
+    if view.stored is not None:
+        return view.stored(path)
+    if not view.has_parts:
         raise InputError(f"{path}: a file does not hold all of {view.name}; compute it again from what it is of")
-    return view.stored(path)
+    parts = parse_json(Source(path).read(), str(path))
+    if not isinstance(parts, dict) or parts.get("format") == view.format:
+        raise InputError(f"{path}: does not hold all of {view.name}; write it as NAME.parts.json, to read it again")
+    return from_parts(kind, parts)
 
 
 def show(result: Result, options: Mapping[str, Any], *, lang: str | None) -> None:

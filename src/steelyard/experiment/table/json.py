@@ -85,11 +85,8 @@ FORMAT = 1
 """Number of the layout; a larger one is of a later Steelyard."""
 
 
-def as_json(scores: Scores, *, per_query: bool = True) -> str:
-    """Everything, with the recipe; numbers in full precision, null where there is none.
-
-    per_query   changes nothing here: the values of the queries are always written, as gates and reports need them
-    """
+def as_json(scores: Scores) -> str:
+    """Everything, the values of all queries too; numbers in full precision, null where there is none."""
     means = scores.mean().to_dicts()
     m = len(scores.measures)
     # Each system is put together when it is written: many thousands of them never lie in memory as dicts.

@@ -12,4 +12,5 @@ _BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", "
 
 def format_of(output: str | Path | None, format: str | None) -> str:
     """The format that is named, else the one that belongs to the output's suffix, else a table."""
-    return format or _BY_SUFFIX.get(Path(strip_compression(str(output or ""))[0]).suffix, "table")
+    name = strip_compression(str(output or ""))[0]
+    return format or ("parts" if name.endswith(".parts.json") else _BY_SUFFIX.get(Path(name).suffix, "table"))

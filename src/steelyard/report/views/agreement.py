@@ -351,6 +351,7 @@ VIEWS = {
         "agreement",
         blocks=lambda agreement, look: agreement_sections(agreement, look.words),
         data=lambda agreement, words: _data(agreement),
+        has_parts=True,
         rows=lambda agreement: agreement.frame,
         papers=lambda agreement, words: [pairs_sheet(agreement, words)],
     )

@@ -374,6 +374,7 @@ VIEWS = {
         "a comparison",
         blocks=_blocks,
         data=lambda comparison, words: _data(comparison),
+        has_parts=True,
         rows=_csv_rows,
         papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
     )

@@ -118,6 +118,7 @@ VIEWS = {
         "a plan",
         blocks=lambda design, look: [design_sheet(design, look.words)],
         data=lambda design, words: _data(design),
+        has_parts=True,
         rows=lambda design: design.frame,
         papers=lambda design, words: [design_sheet(design, words)],
     )

@@ -120,5 +120,5 @@ def _curves(curves: Curves) -> dict[str, Any]:
 
 
 VIEWS = {
-    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",)),
+    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True),
 }

@@ -398,4 +398,12 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("", text)
 
 
-VIEWS = {Gate: View[Gate]("a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), texts={"junit": _junit})}
+VIEWS = {
+    Gate: View[Gate](
+        "a gate",
+        blocks=_blocks,
+        data=lambda gate, words: gate_data(gate),
+        has_parts=True,
+        texts={"junit": _junit},
+    )
+}

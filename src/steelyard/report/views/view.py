@@ -54,7 +54,7 @@ class View(Generic[R]):
     rows      (result) -> the rows of CSV; None where there is none
     papers    (result, words) -> tables for LaTeX; None where there are none
     label     what LaTeX refers to its table by; by default what the first column is headed
-    has_page  whether it is written as a page of HTML
+    has_page  whether it is written as a page of HTML;   has_parts   whether its parts are written, to be read again
     texts     format -> (result, look) -> text, of what is not made of blocks and rows
     options   names of options, such as "per_query"
     format    number of the data; it rises where a key is renamed or goes
@@ -68,6 +68,7 @@ class View(Generic[R]):
     papers: Callable[..., Iterable[Sheet]] | None = None
     label: str = ""
     has_page: bool = False
+    has_parts: bool = False
     texts: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     format: int = 1
@@ -76,8 +77,11 @@ class View(Generic[R]):
     @property
     def formats(self) -> list[str]:
         """The names of all formats that there are."""
-        parts = {"markdown": True, "latex": self.papers, "csv": self.rows, "json": True, "html": self.has_page}
-        there = ["table", *(name for name, part in parts.items() if part)]
+        known = {
+            "markdown": True, "latex": self.papers, "csv": self.rows, "json": True, "html": self.has_page,
+            "parts": self.has_parts,
+        }  # fmt: skip
+        there = ["table", *(name for name, part in known.items() if part)]
         return [*there, *(name for name in self.texts if name not in there)]
 
     def check(self, format: str, options: Iterable[str] = ()) -> str:
