@@ -54,11 +54,11 @@ def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outpu
 def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
     """What judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
     if isinstance(plan, JudgingPlan):
-        area, name = "judging", "judge"
+        name, title = "judge", words("judging.plan.title", judge=plan.judge)
         counts = {"judging.answers": plan.n_answers, "judging.plan.cases": plan.n_cases,
                   "judging.plan.verdicts": plan.n_verdicts}  # fmt: skip
     else:
-        area, name = "labelling", "label"
+        name, title = "label", words("labelling.plan.title", judge=plan.judge)
         counts = {"labelling.plan.questions": plan.n_questions, "labelling.plan.pairs": plan.n_pairs}
     rows = [[words(key), count(n)] for key, n in counts.items()]
     if isinstance(plan, LabellingPlan) and plan.n_people:
@@ -72,7 +72,7 @@ def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
         rows.append([words("judging.plan.cost"), cost])
         notes.append(words("judging.plan.estimate"))
     sheet = Sheet([words("judging.head.counted"), words("judging.head.n")], rows, notes=notes)
-    return Section(name, words(f"{area}.plan.title", judge=plan.judge), [], [sheet])
+    return Section(name, title, [], [sheet])
 
 
 def _call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:

@@ -78,7 +78,7 @@ def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
     columns = ["n", "n_new", *(name for name in further if any(getattr(own, name) for own in result.raters))]
     rows = [[own.rater, *(f"{getattr(own, name):,}" for name in columns)] for own in result.raters]
     head = [words("review.head.rater"), *(words(f"review.head.{name}") for name in columns)]
-    notes = [words("review.decided", decided=result.n_decided, total=result.n_asked)]
+    notes = [words("review.n_decided", decided=result.n_decided, total=result.n_asked)]
     notes += [words("review.kept", file=str(file)) for file in result.files]
     sections = [Section("import", words("review.import_title"), [], [Sheet(head, rows, notes=notes)])]
     if result.conflicts:
