@@ -26,6 +26,7 @@ from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
+from steelyard.diagnosis.funnel import STAGES
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.gates.gating import gate
 from steelyard.report.contents import Contents
@@ -353,6 +354,8 @@ def test_questions_without_a_value_stay_without() -> None:
     data = Page(render(report, words=read_words("en"))).data("data")
     steps = np.frombuffer(base64.b64decode(data["values"][0]["data"]), "<u2")
     assert steps.tolist() == [10_000, NOTHING, 0, NOTHING]
+    stages = np.frombuffer(base64.b64decode(data["stage"]["data"]), "u1")
+    assert stages.tolist() == [STAGES.index("found"), len(STAGES), STAGES.index("not_retrieved"), len(STAGES)]
 
 
 def test_what_does_not_fit_is_left_out_and_counted() -> None:

@@ -11,8 +11,8 @@ from steelyard.base.errors import InputError
 from steelyard.data.run import is_path
 from steelyard.judges.grading.grades import JUDGE, holds_rows
 from steelyard.judges.grading.scale import Scale, scale_of
-from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
+from steelyard.report.form.page import check_free, write_form
 from steelyard.report.words import read_words
 from steelyard.review.forms import INTO, ItemsFile, ListedItem, review_id_of
 from steelyard.review.pools import (

@@ -11,8 +11,8 @@ from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.people.review import locked
 from steelyard.judges.people.samples import Drawn
-from steelyard.report.form.folder import check_free, write_form
 from steelyard.report.form.form import Form, FormItem, Opinion
+from steelyard.report.form.page import check_free, write_form
 from steelyard.report.words import Words, read_words
 from steelyard.review.asked import AskedItem
 from steelyard.review.forms import NAME, ItemsFile, ListedItem, review_id_of

@@ -1,17 +1,23 @@
-"""A form as one HTML file: it opens from disk, asks nothing of the network, and keeps decisions in browser and file."""
+"""A form as one HTML file, which asks nothing of the network, and its folder, with the list of what it asks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from steelyard.base.errors import OutputError
+from steelyard.base.own_paths import own_file
+from steelyard.io.write import write_text
 from steelyard.report.form.form import Form, FormItem, Opinion
 from steelyard.report.html.shell import Page, escaped, in_each_language, page_html, read_part, words_below
 from steelyard.report.views.judging import reason_text
 from steelyard.report.visible import REPLACEMENTS, visible
 from steelyard.report.words import Words
+from steelyard.review.forms import NAME, ItemsFile
 
+FORM = "form.html"
 _MODULES = ("form/computing", "form/base", "form/keeping", "form/item", "form/start", "form/form")
 _WORDS = "form."
 _MAIN = (
@@ -26,6 +32,32 @@ def form_html(form: Form, words: Words) -> str:
     pages = {code: Page(title, _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS))
              for code, own in in_each.items()}  # fmt: skip
     return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES)
+
+
+def check_free(folder: Path) -> None:
+    """Raise   OutputError for a folder that holds a form, which people may have open, and for a file; InputError for
+    links that lead out of it."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is no folder; name one for the form: -o FOLDER")
+    for name in (FORM, NAME):
+        if own_file(folder, name).exists():
+            raise OutputError(
+                f"{folder / name}: is there already; choose another folder (-o), and take in what people saved from it "
+                "with the items.json beside it"
+            )
+
+
+def write_form(folder: Path, form: Form, items: ItemsFile, words: Words) -> tuple[Path, Path]:
+    """Write a form, and the list of what it asks, into a folder, which is made where it is absent.
+
+    Raises   OutputError.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror or error}); choose another place") from error
+    write_text(folder / FORM, form_html(form, words))
+    return folder / FORM, items.write(folder)
 
 
 @dataclass

@@ -32,15 +32,18 @@ def sections_page(
 
     drawings   those of each section by its name, above its tables
     """
-    write, ids = table_writer(), list[str]()
-    for section in sections:
-        n = sum(own.name == section.name for own in sections[: len(ids)])
-        ids.append(f"{section.name}-{n + 1}" if n else section.name)
+    write, links = table_writer(), list[tuple[str, str]]()
     parts = [f'<header class="top"><h1>{escaped(title)}</h1></header>']
-    for id, section in zip(ids, sections, strict=True):
+    for place, section in enumerate(sections):
+        n = sum(own.name == section.name for own in sections[:place])
+        links.append((f"{section.name}-{n + 1}" if n else section.name, section.title))
+        id = escaped(links[-1][0])
+        heading = f'<summary><h2 id="{id}-title">{escaped(section.title)}</h2></summary>'
         blocks = "\n".join(_blocks(section, (drawings or {}).get(section.name, ()), write))
-        parts.append(folded_section(id, section.title, blocks))
-    links = [(id, section.title) for id, section in zip(ids, sections, strict=True)]
+        parts.append(
+            f'<section id="{id}" aria-labelledby="{id}-title">\n<details class="fold" open>{heading}\n'
+            f"{blocks}\n</details>\n</section>"
+        )
     return Page(title, "\n".join(parts) + "\n", links if len(links) > 1 else ())
 
 
@@ -48,15 +51,6 @@ def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) 
     """Sections in every language as one HTML document, which has the title of the first of them."""
     in_each = {code: sections(own) for code, own in in_each_language(words).items()}
     return page_html({code: sections_page(own[0].title, own) for code, own in in_each.items()}, words.code)
-
-
-def folded_section(id: str, title: str, blocks: str) -> str:
-    """A section that is open until somebody folds it."""
-    return (
-        f'<section id="{escaped(id)}" aria-labelledby="{escaped(id)}-title">\n'
-        f'<details class="fold" open><summary><h2 id="{escaped(id)}-title">{escaped(title)}</h2></summary>\n'
-        f"{blocks}\n</details>\n</section>"
-    )
 
 
 def blocks_html(blocks: Iterable[Block]) -> str:

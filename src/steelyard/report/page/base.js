@@ -36,5 +36,5 @@ export const answerOf = (system, question) => answers()[system]?.[question];
 // What became of a question: why it has no value, or where its gold was lost.
 export function outcomeOf(system, question) {
   const status = statusOf(system, question);
-  return status ? say(`status.${status}`) : data.stage_names[stageOf(system, question)];
+  return status ? say(`status.${status}`) : (data.stage_names[stageOf(system, question)] ?? "–");
 }

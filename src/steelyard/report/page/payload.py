@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
+from steelyard.diagnosis.funnel import STAGES
+from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.report.contents import Contents
 from steelyard.report.details.answers import AnswerDetails, GoldUnitDetails, UnitDetails
 from steelyard.report.details.details import Details, SystemDetails
@@ -33,16 +35,21 @@ def payload(contents: Contents, words: Words) -> dict[str, Any]:
     words   in whose language the lexical judge gives its reasons
     """
     scores, diagnosis, details = contents.scores, contents.diagnosis, contents.details
-    places = details.places
+    places, ids = details.places, scores.query_ids
+    stages = [_of_all(ids, own.query_ids, own.stage, len(STAGES)) for own in diagnosis.funnels]
+    answers = {
+        scores.systems.index(own.system): _of_all(ids, own.query_ids, own.outcome, len(OUTCOMES))
+        for own in diagnosis.outcomes
+    }
     return {
         "systems": [single_line(name) for name in scores.systems],
         "measures": [str(measure) for measure in scores.measures],
         "values": [packed_values(scores.values[:, j, places].ravel()) for j in range(len(scores.measures))],
         "status": packed(scores.statuses()[:, 0, places].ravel()),
-        "stage": packed(np.array([funnel.stage[places] for funnel in diagnosis.funnels]).ravel()),
+        "stage": packed(np.array([codes[places] for codes in stages]).ravel()),
         "k": diagnosis.k,
         "n_questions": details.n_questions,
-        "answer": {scores.systems.index(of.system): packed(of.outcome[places]) for of in diagnosis.outcomes},
+        "answer": {system: packed(codes[places]) for system, codes in answers.items()},
         **_questions(details),
         **_lists(details.lists),
         "of": [
@@ -50,6 +57,14 @@ def payload(contents: Contents, words: Words) -> dict[str, Any]:
             for name, system in zip(scores.systems, details.systems, strict=True)
         ],
     }
+
+
+def _of_all(all_ids: Sequence[str], query_ids: Sequence[str], codes: Ints, left_out: int) -> Ints:
+    """Codes of some questions at the places of all; those that a diagnosis leaves out have a code without a name."""
+    if len(query_ids) == len(all_ids):
+        return codes
+    of = dict(zip(query_ids, codes.tolist(), strict=True))
+    return np.array([of.get(query_id, left_out) for query_id in all_ids])
 
 
 def _questions(details: Details) -> dict[str, Any]:
