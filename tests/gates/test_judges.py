@@ -170,7 +170,7 @@ def test_what_cannot_be_gated_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"does not exist|no such file|not there"):
         sy.gate(calibration=tmp_path / "c.json")
     (tmp_path / "c.json").write_text("{}")
-    with pytest.raises(InputError, match="is no calibration"):
+    with pytest.raises(InputError, match="expected a calibration of a judge"):
         sy.gate(calibration=str(tmp_path / "c.json"))
     with pytest.raises(InputError, match="min_kappa"):
         sy.gate(calibration=by_labels(), min_kappa=2)
