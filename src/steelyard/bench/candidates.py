@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -248,7 +248,7 @@ def first_search(config: BenchConfig) -> Config | None:
     if config.candidates is None or config.candidates.suffix != ".toml":
         return None
     search = Config.read(config.candidates)
-    return replace(search, questions=search.questions or config.queries or config.truth)
+    return search.model_copy(update={"questions": search.questions or config.queries or config.truth})
 
 
 def search_candidates(config: BenchConfig, *, overwrite: bool = False, progress: Progress | None = None) -> None:
