@@ -234,6 +234,7 @@ def test_every_format_begins_with_the_verdict() -> None:
     comparison = comparison_of([0.5, 0.7])
     assert comparison.text(lang="en").startswith("b beats a.\n\n")
     assert comparison.text("markdown", lang="zh").startswith("**b 优于 a。**\n\n")
+    assert comparison.text("markdown", lang="en", width=40) == comparison.text("markdown", lang="en")
     assert '"headline": "b beats a."' in comparison.text("json")
 
 

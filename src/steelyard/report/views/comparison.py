@@ -67,7 +67,8 @@ _OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "grou
 def _blocks(comparison: Comparison, look: Look) -> Iterator[Block]:
     """The verdict, tables, and the questions that moved."""
     yield Text(headline(comparison, look.words), "bold")
-    yield from comparison_sheets(comparison, look.words, relative=look.width is None or look.width >= _WIDE)
+    has_room = look.format != "table" or look.width is None or look.width >= _WIDE
+    yield from comparison_sheets(comparison, look.words, relative=has_room)
     for changes in comparison.changes:
         if look.format == "table":
             yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
