@@ -16,8 +16,7 @@ from steelyard.bench.run.live import LIVE, LiveBlock, LiveRequests
 from steelyard.cli.benching import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.report.words import read_words
-from steelyard.services.announcements import WAITS, Wait
-from steelyard.services.budget import SPENDING, Spending, Usage
+from steelyard.services.announcements import SPENDING, WAITS, Spending, Usage, Wait
 
 
 class Terminal(io.StringIO):

@@ -25,7 +25,7 @@ from steelyard.rag.stages.embedding import OpenAIEmbedder
 from steelyard.rag.stages.generation import OpenAIGenerator
 from steelyard.rag.stages.http_reranking import HTTPReranker
 from steelyard.services.addresses import checked_url, is_loopback, shown
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from steelyard.services.http.client import Patience, Service, _retry_after_s
 from steelyard.services.models.endpoints import in_order
 from tests.hypothesis_profiles import examples

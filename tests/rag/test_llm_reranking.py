@@ -16,7 +16,7 @@ from steelyard.rag.fingerprint import describe, settings_of
 from steelyard.rag.protocols import EstimatingReranker, MeteredReranker
 from steelyard.rag.registry import make
 from steelyard.rag.stages.llm_reranking import ListwiseReply, LLMReranker, read_grade, read_ranking, template, windows
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from tests.hypothesis_profiles import examples
 from tests.judges.llm_server import block, items, says
 from tests.rag.ranking_model import PATH

@@ -12,8 +12,7 @@ from tests.rag.server import Fault, Server, change, put, serving, stall, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.services.announcements import Attempt
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Attempt, Usage
 from steelyard.services.http.client import ServiceError
 from steelyard.services.models.chat import ChatModel, Reply, SilentError, refused_parameters
 

@@ -15,8 +15,7 @@ from steelyard.cli.terminal import drawn_on
 from steelyard.report.views.numbers import milliseconds
 from steelyard.report.visible import single_line
 from steelyard.report.words import Words
-from steelyard.services.announcements import WAITS, Wait
-from steelyard.services.budget import SPENDING, Spending
+from steelyard.services.announcements import SPENDING, WAITS, Spending, Wait
 
 SOON = 0.5
 """Seconds in which a command may be ready that draws nothing until then, nor imports what draws."""

@@ -19,7 +19,7 @@ from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.responses import Response
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from steelyard.text.spans import Span
 
 Ranking = tuple[Ints, npt.NDArray[np.float64]]

@@ -14,7 +14,7 @@ from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCall
 from steelyard.bench.load.served import Request, Served
 from steelyard.rag.protocols import Reranked
 from steelyard.rag.stages.reranking import Lexical
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 
 CANDIDATES = Candidates(
     "bm25", ["q1", "q2", "q3"], {"q1": "what is d", "q2": "who"},

@@ -17,7 +17,7 @@ from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.bench.load import loops
 from steelyard.bench.load.loops import allow_open_files, occupy
 from steelyard.bench.load.served import Ask, Served
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from steelyard.services.http.client import ServiceError
 
 QUERIES = {"q1": "what weighs?", "q2": "what swims?"}

@@ -11,7 +11,7 @@ from steelyard.bench.load.sustaining import MOST_PROBES
 from steelyard.bench.run.planning import PLAN, plan_bench, plan_work
 from steelyard.bench.run.preparing import prepare_bench
 from steelyard.bench.run.rerankers import bench_rerankers
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from tests.bench.run.test_rerankers import DOCUMENTS, FAILING, QUERIES, SYSTEMS, bench_config
 
 

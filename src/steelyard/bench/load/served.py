@@ -11,7 +11,7 @@ import polars as pl
 
 from steelyard.base.errors import StageError, exception_line
 from steelyard.bench.frames import REQUESTS, Loop, Outcome, rows_of
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from steelyard.services.http.client import ServiceError
 
 

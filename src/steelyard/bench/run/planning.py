@@ -26,7 +26,8 @@ from steelyard.bench.money.costs import request_costs
 from steelyard.bench.money.pricing import currency_of, system_prices
 from steelyard.bench.run.preparing import BenchWork, prepare_bench
 from steelyard.experiment.table.scores import Scores
-from steelyard.services.budget import Budget, Usage
+from steelyard.services.announcements import Usage
+from steelyard.services.budget import Budget
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,

@@ -12,7 +12,8 @@ from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.asking import Asker
 from steelyard.judges.llm.tasks import LANGUAGES
-from steelyard.services.budget import Account, Budget, Price, Usage
+from steelyard.services.announcements import Usage
+from steelyard.services.budget import Account, Budget, Price
 from steelyard.services.cache import Cache, NoCache
 from steelyard.services.models.chat import CallLog, ChatModel
 from steelyard.services.prices import price_of

@@ -13,7 +13,7 @@ from steelyard.rag.own.results import Odd, value_at
 from steelyard.rag.protocols import Reranked, joined
 from steelyard.rag.registry import stage
 from steelyard.services.addresses import checked_url
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Usage
 from steelyard.services.http.client import ServiceError
 from steelyard.services.models.endpoints import Endpoint, in_order, mapping_at, outline
 

@@ -17,7 +17,8 @@ from steelyard.base.settings import SettingError
 from steelyard.judges.llm.replies import last_object
 from steelyard.rag.protocols import Reranked
 from steelyard.rag.registry import stage
-from steelyard.services.budget import Usage, estimate_tokens
+from steelyard.services.announcements import Usage
+from steelyard.services.budget import estimate_tokens
 from steelyard.services.loops import shared_loop
 from steelyard.services.models.chat import ChatModel, Messages, Reply, response_format
 from steelyard.services.models.prompts import fenced, fill_template, numbered

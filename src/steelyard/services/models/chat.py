@@ -13,8 +13,7 @@ from typing import IO, Annotated, Any, Literal, NoReturn
 
 from steelyard.base.errors import OutputError, StageError
 from steelyard.base.limits import at_least
-from steelyard.services.announcements import Attempt, Listener, ignore
-from steelyard.services.budget import Usage
+from steelyard.services.announcements import Attempt, Listener, Usage, ignore
 from steelyard.services.http.client import ServiceError
 from steelyard.services.loops import shared_loop
 from steelyard.services.models.endpoints import OpenAIEndpoint, list_at, mapping_at, outline
