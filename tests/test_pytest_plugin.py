@@ -40,10 +40,10 @@ def test_lacks_scores():
     assert_gate(SCORES.with_name("nothing.json"), "ratings")
 
 def test_judge():
-    assert_gate(judge=SCORES.with_name("judge.json"), min_kappa=0.1, lang="en")
+    assert_gate(calibration=SCORES.with_name("judge.json"), min_kappa=0.1, lang="en")
 
 def test_judge_is_not_trusted():
-    assert_gate(judge=str(SCORES.with_name("judge.json")), min_specificity=0.99, lang="en")
+    assert_gate(calibration=str(SCORES.with_name("judge.json")), min_specificity=0.99, lang="en")
 
 def test_typo():
     with pytest.raises(ValueError, match="insufficient is 'skipp'"):

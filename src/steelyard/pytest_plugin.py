@@ -30,7 +30,7 @@ def judge(scores: Scores | str | Path | None = None, profile: Profile | str | No
     """Judge as `steelyard gate` and `sy.gate` do.
 
     scores, profile, options   those of `sy.gate`: level, baseline, margin, max_failed, ...; without scores,
-        `judge="calibration.json"` gates the judge alone
+        `calibration="calibration.json"` gates the judge alone
     """
     from steelyard.gates.gating import gate
 
