@@ -25,9 +25,7 @@ def misses(test: str, draw: Draw, n: int, *, n_others: int, draws: int, seed: in
     for _ in range(draws):
         values = draw(rng)(n)
         ends = [
-            difference_interval(
-                differences(values[0], other), plan, alpha=alpha, p=math.nan, critical=math.nan, width=math.inf
-            )
+            difference_interval(differences(values[0], other), plan, alpha=alpha, width=math.inf)
             for other in values[1:]
         ]
         missed.append(any(low > 0 or high < 0 for low, high in ends))

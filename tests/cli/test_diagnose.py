@@ -95,7 +95,7 @@ def test_a_reranker_that_moves_nothing_is_one_in_python_too(tmp_path: Path) -> N
     [
         ({"stages": ["lost"]}, "no stage or outcome is called 'lost'; "),
         ({"stages": ["below"]}, "no stage or outcome is called 'below'; did you mean below_k"),
-        ({"format": "latex"}, "cannot be written as latex; choose table, markdown or json"),
+        ({"format": "latex"}, "cannot be written as latex; choose table, markdown, json or parts"),
         ({"baseline": "lsa"}, "no system is called 'lsa'; there are bm25"),
         ({"baseline": "bm52"}, "no system is called 'bm52'; did you mean bm25"),
         ({"k": 0}, "whole number from 1"),

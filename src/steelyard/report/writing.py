@@ -24,7 +24,6 @@ from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.report.formats.sheets import sheet_latex
 from steelyard.report.formats.suffix import format_of
 from steelyard.report.html.sections import blocks_html, sections_html
-from steelyard.report.parts import from_parts, parts_of
 from steelyard.report.views.sheet import Section
 from steelyard.report.views.view import Look, View
 from steelyard.report.words import read_words
@@ -85,6 +84,8 @@ def _for_programs(result: Result, look: Look, options: Mapping[str, Any]) -> str
     if look.format == "csv" and view.rows is not None:
         return _csv(view.rows(result, **options))
     if look.format == "parts":
+        from steelyard.report.parts import parts_of  # All that a report is of: other results load none of it.
+
         return json.dumps(parts_of(result), ensure_ascii=False, allow_nan=False) + "\n"
     return json_text({"format": view.format, **view.data(result, look.words, **options)})
 
@@ -116,6 +117,8 @@ def read(kind: type[Result], path: str | Path) -> Any:
         return view.stored(path)
     if not view.has_parts:
         raise InputError(f"{path}: a file does not hold all of {view.name}; compute it again from what it is of")
+    from steelyard.report.parts import from_parts
+
     parts = parse_json(Source(path).read(), str(path))
     if not isinstance(parts, dict) or parts.get("format") == view.format:
         raise InputError(f"{path}: does not hold all of {view.name}; write it as NAME.parts.json, to read it again")
