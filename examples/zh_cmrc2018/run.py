@@ -39,7 +39,7 @@ def main() -> None:
     print(f"{counts['questions']:,} questions, {counts['documents']:,} contexts, each one chunk\n")
     print_table(scores)
     print("In brackets: 95% intervals; questions on one context count as one cluster.\n")
-    print_comparison(sy.compare(weighing, MEASURES[0], baseline=weighing.systems[0]))
+    print_comparison(sy.compare(weighing, measures=MEASURES[0], baseline=weighing.systems[0]))
     print_words_against_bigrams(scores, questions)
     print_answers(asked, questions)
     print(f"\nThe runs lie in {asked.output};\na second start does not search again.")
@@ -48,7 +48,7 @@ def main() -> None:
 
 def write_reports(weighing: sy.Weighing, folder: Path) -> None:
     """The whole report as a page, in English and in Chinese; or what to install for it."""
-    report = sy.Report.of(weighing, MEASURES)
+    report = sy.Report.of(weighing, measures=MEASURES)
     try:
         for lang in ("en", "zh"):
             report.write(folder / f"report.{lang}.html", lang=lang)
