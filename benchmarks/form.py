@@ -24,9 +24,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.report.form.form import Form, FormItem, Opinion
-from steelyard.report.form.page import form_html
-from steelyard.report.words import read_words
+from steelyard.reports.form.form import Form, FormItem, Opinion
+from steelyard.reports.form.page import form_html
+from steelyard.reports.words import read_words
 
 N_CHUNKS, N_CHARACTERS, N_SENTENCES = 10, 800, 3
 WORDS = (

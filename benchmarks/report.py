@@ -6,7 +6,7 @@
 Truth and runs are synthetic: --depth documents a query of 20,000 in all, 1 to 3 of them relevant; of more than 50,000
 questions they are frames, of four documents a question in all, and 1 of them is relevant.  With --texts every run
 holds 500 characters of text for each of 10 chunks, and the gold is spans, so that marks are made as well.  First the
-values in the page are held against the scores; the clock covers computing (`Report.of`) and writing (`render`).
+values in the page are held against the scores; the clock covers computing (`sy.report`) and writing (`render`).
 --browser drives Chromium (CHROMIUM, or the one on the PATH) by playwright.
 """
 
@@ -29,11 +29,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import steelyard as sy
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.report.page.page import render
-from steelyard.report.report import Report
-from steelyard.report.words import read_words
+from steelyard.reports.page.page import render
+from steelyard.reports.report import Report
+from steelyard.reports.words import read_words
 
 MEASURES = ["ndcg@10", "map", "mrr@10", "recall@5", "recall@10", "recall@100", "precision@5", "precision@10",
             "hit_rate@5", "hit_rate@1"]  # fmt: skip
@@ -183,7 +184,7 @@ def main() -> None:
     else:
         weighing = by_ids(options.questions, options.systems, rng, options.depth)
     weighed = time.perf_counter()
-    report = Report.of(weighing, measures=EVIDENCE_MEASURES if options.texts else MEASURES)
+    report = sy.report(weighing, measures=EVIDENCE_MEASURES if options.texts else MEASURES)
     computed = time.perf_counter()
     times, page = [], ""
     for _ in range(options.rounds):

@@ -38,11 +38,11 @@ from steelyard.rag.own.targets import callable_target
 from steelyard.rag.registry import make
 from steelyard.rag.runs.writer import RunWriter
 from steelyard.rag.sweeping import overwriting
-from steelyard.report.benching import BenchReport
+from steelyard.reports.benching import BenchReport
 from tests.bench.test_bench import write_bench
-from tests.report.test_pooling import RUN, pool
-from tests.report.test_pooling import saved as graded
-from tests.review.small import QUESTIONS, outputs, saved
+from tests.reports.test_pooling import RUN, pool
+from tests.reports.test_pooling import saved as graded
+from tests.reviewing.small import QUESTIONS, outputs, saved
 
 SECRET = "canary-5b1f"
 """In every file that must not be read: it never comes out in a message, a table or a file."""
@@ -144,15 +144,17 @@ def test_a_form_does_not_choose_where_decisions_go(kind: str, foreign: Path, can
     for name in ways_out(foreign / "form", canary).values():
         items.write_text(json.dumps({**content, "files": dict.fromkeys(content["files"], name)}), encoding="utf-8")
         before = _content(foreign)
-        refused(lambda: sy.import_review(file), "for decisions, which is outside of its folder, and a form does not")
+        refused(
+            lambda: sy.review.import_labels(file), "for decisions, which is outside of its folder, and a form does not"
+        )
         assert _content(foreign) == before
 
 
 def _form(kind: str, folder: Path) -> Path:
     """A form of a kind, and what a person saved from it."""
     if kind == "verdicts":
-        sampled = sy.sample_review(QUESTIONS, {"a": outputs()}, folder / "form", n=3, labels=folder / "labels.json")
-        from steelyard.review.forms import ItemsFile
+        sampled = sy.review.sample(QUESTIONS, {"a": outputs()}, folder / "form", n=3, labels=folder / "labels.json")
+        from steelyard.reviewing.forms import ItemsFile
 
         return saved(folder / "form", ItemsFile.read(sampled.items), "ann", ["supported"])
     if kind == "grades":
@@ -166,7 +168,7 @@ def test_questions_that_an_old_form_names_are_not_read(foreign: Path, canary: Pa
     file = _form("quotes", foreign)
     questions = str(canary / "notes.jsonl")
     edit(foreign / "form" / "items.json", lambda form: form.update(files={"into": "x.jsonl", "questions": questions}))
-    refused(lambda: sy.import_review(file), r"x\.jsonl: is not there; copy the questions there")
+    refused(lambda: sy.review.import_labels(file), r"x\.jsonl: is not there; copy the questions there")
 
 
 def test_a_refusal_has_the_command_to_give(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,19 +179,19 @@ def test_a_refusal_has_the_command_to_give(foreign: Path, monkeypatch: pytest.Mo
     assert command == f"review import {file} --into labels.json"
     assert app(command.split()) in (0, None)
     edit(Path("form", "items.json"), lambda form: form.update(files={"a": "../$(touch x)\x1b]52;\n.json"}))
-    assert refused(lambda: sy.import_review(file)).endswith("say where: --into PLACE")
+    assert refused(lambda: sy.review.import_labels(file)).endswith("say where: --into PLACE")
 
 
 def test_a_file_in_the_folder_of_the_form_needs_no_word(foreign: Path) -> None:
     pooled = pool(foreign, into="form/grades.jsonl", n=2, scale="0-3")
-    assert sy.import_review(graded(pooled.form, "ann", [1])).files == [foreign / "form" / "grades.jsonl"]
+    assert sy.review.import_labels(graded(pooled.form, "ann", [1])).files == [foreign / "form" / "grades.jsonl"]
 
 
 def test_links_in_the_folder_of_a_form_are_not_followed(foreign: Path, canary: Path) -> None:
     file = _form("grades", foreign)
     (foreign / "form" / "items.json").unlink()
     (foreign / "form" / "items.json").symlink_to(canary / "notes.jsonl")
-    refused(lambda: sy.import_review(file), "form: its 'items.json' leads out of the folder")
+    refused(lambda: sy.review.import_labels(file), "form: its 'items.json' leads out of the folder")
     (foreign / "other").mkdir()
     (foreign / "other" / "form.html").symlink_to(canary / "form.html")
     refused(lambda: pool(foreign, "other", n=2, scale="0-3"), "other: its 'form.html' leads out of the folder")
@@ -254,7 +256,7 @@ def test_links_in_a_run_folder_are_not_followed(name: str, foreign: Path, canary
     calls: list[Callable[[], object]] = [
         lambda: sy.evaluate(questions, folder),
         lambda: sy.judge(questions, folder),
-        lambda: sy.sample_review(questions, folder, "form"),
+        lambda: sy.review.sample(questions, folder, "form"),
         lambda: open_scores(folder),
         lambda: read_manifest(folder),
         lambda: RunWriter(folder, None, {}).resume(overwrite=True),  # type: ignore[arg-type]

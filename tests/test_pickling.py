@@ -101,7 +101,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Questions of a file": from_files(sy.Questions.read, "questions.jsonl"),
     "Rating": lambda folder: sy.rate(scores(folder), "production"),
     "Repeats": lambda _: sy.Repeats([RUNS["a"], RUNS["b"]]),
-    "Report": lambda folder: sy.Report.of(weighing(folder)),
+    "Report": lambda folder: sy.report(weighing(folder)),
     "Review": lambda _: sy.Review([], Labels([])),
     "Run": lambda _: sy.Run(RUNS["a"]),
     "Run of a frame": lambda _: sy.Run(pl.DataFrame({"query_id": ["q1"], "doc_id": ["h"], "score": [1.0]})),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.experiment.table.json import as_json
-from steelyard.review.calibrating import calibrate
+from steelyard.reviewing.calibrating import calibrate
 from tests.gates.stated import scores_of
 from tests.judges.labelled import labelled, scored
 

@@ -19,16 +19,16 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import Swept
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
-from steelyard.report.benching import BenchReport
-from steelyard.report.writing import chosen_format, view_of
-from steelyard.review.forms import ImportedLabels, RaterCount
+from steelyard.reports.benching import BenchReport
+from steelyard.reports.writing import chosen_format, view_of
+from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from tests.bench.benches import rerank_bench
 from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
 from tests.gates.test_judges import by_labels
-from tests.report.test_reviewing import RUNS as SAMPLED
-from tests.review.small import QUESTIONS
-from tests.review.test_reporting import usual
+from tests.reports.test_reviewing import RUNS as SAMPLED
+from tests.reviewing.small import QUESTIONS
+from tests.reviewing.test_reporting import usual
 
 ASKED, ANSWERED = questions(), outputs()
 LABELS = {"ann": {"a": 2, "b": 0, "c": 1, "d": 2}, "bob": {"a": 2, "b": 0, "c": 0, "d": 1}}
@@ -69,10 +69,10 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: plan_labelling(ASKED, ANSWERED, scale="0-3"),
-    "PooledReview": lambda path: sy.pool_review(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
-    "Report": lambda path: sy.Report.of(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
+    "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
+    "Report": lambda path: sy.report(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
     "ReviewReport": lambda path: usual(),
-    "SampledReview": lambda path: sy.sample_review(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),
+    "SampledReview": lambda path: sy.review.sample(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),
     "Scores": lambda path: scores(),
     "SelfTests": lambda path: sy.self_test(n=20),
     "Swept": swept,

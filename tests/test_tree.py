@@ -15,7 +15,7 @@ def test_paths_of_the_page_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     paths = set(_PATH.findall(text))
     assert len(paths) >= 10
-    homes = (SOURCE, ROOT, SOURCE / "report")
+    homes = (SOURCE, ROOT, SOURCE / "reports")
     assert {path for path in paths if not any((home / path).exists() for home in homes)} == set()
 
 

@@ -115,7 +115,7 @@ def main() -> None:
 
 def write_reports(weighed: Weighed, folder: Path) -> None:
     """The first table as a page with every chunk and the gold in it, in English and Chinese; or what to install."""
-    report = sy.Report.of(weighed.weighing, measures=[f"{measure}@{K}" for measure in BY_QUOTE.values()], k=K)
+    report = sy.report(weighed.weighing, measures=[f"{measure}@{K}" for measure in BY_QUOTE.values()], k=K)
     try:
         for lang in ("en", "zh"):
             report.write(folder / f"report.{lang}.html", lang=lang)

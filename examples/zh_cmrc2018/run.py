@@ -48,7 +48,7 @@ def main() -> None:
 
 def write_reports(weighing: sy.Weighing, folder: Path) -> None:
     """The whole report as a page, in English and in Chinese; or what to install for it."""
-    report = sy.Report.of(weighing, measures=MEASURES)
+    report = sy.report(weighing, measures=MEASURES)
     try:
         for lang in ("en", "zh"):
             report.write(folder / f"report.{lang}.html", lang=lang)

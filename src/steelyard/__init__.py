@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer
 if TYPE_CHECKING:
     from typing import Any
 
-    from steelyard import plain
+    from steelyard import plain, review
     from steelyard.base.errors import (
         DuplicateError,
         InputError,
@@ -57,13 +57,9 @@ if TYPE_CHECKING:
     from steelyard.rag.own.system import run
     from steelyard.rag.pipeline.pipeline import Pipeline
     from steelyard.rag.registry import stage
-    from steelyard.report.benching import BenchReport
-    from steelyard.report.pooling import pool_review
-    from steelyard.report.report import Report
-    from steelyard.report.reviewing import sample_review
-    from steelyard.review.calibrating import calibrate, calibrate_review
-    from steelyard.review.importing import import_review
-    from steelyard.review.reporting import report_review
+    from steelyard.reports.benching import BenchReport
+    from steelyard.reports.report import Report, report
+    from steelyard.reviewing.calibrating import calibrate
 
 _HOMES = {
     "bench.bench": "Bench",
@@ -92,13 +88,9 @@ _HOMES = {
     "rag.own.system": "run",
     "rag.pipeline.pipeline": "Pipeline",
     "rag.registry": "stage",
-    "report.benching": "BenchReport",
-    "report.report": "Report",
-    "report.pooling": "pool_review",
-    "report.reviewing": "sample_review",
-    "review.calibrating": "calibrate calibrate_review",
-    "review.importing": "import_review",
-    "review.reporting": "report_review",
+    "reports.benching": "BenchReport",
+    "reports.report": "Report report",
+    "reviewing.calibrating": "calibrate",
     "data.run": "Repeats Run",
     "experiment.scorers": "scorer",
     "experiment.table.scores": "Scores",
@@ -113,7 +105,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-_MODULES = ("plain",)
+_MODULES = ("plain", "review")
 """Modules that are public as a whole."""
 
 __all__ = [
@@ -158,14 +150,12 @@ __all__ = [
     "agreement",
     "bench_rerankers",
     "calibrate",
-    "calibrate_review",
     "compare",
     "definitions",
     "diagnose",
     "evaluate",
     "export",
     "gate",
-    "import_review",
     "judge",
     "label",
     "load",
@@ -175,11 +165,10 @@ __all__ = [
     "parse",
     "plain",
     "plan",
-    "pool_review",
     "rate",
-    "report_review",
+    "report",
+    "review",
     "run",
-    "sample_review",
     "scorer",
     "self_test",
     "stage",

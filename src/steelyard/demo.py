@@ -18,12 +18,12 @@ from steelyard.experiment.door.evaluation import weigh
 from steelyard.experiment.judging import JudgedRun, JudgeOptions, judge_run
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW
-from steelyard.report.formats.blocks import blocks_terminal
-from steelyard.report.report import Report
-from steelyard.report.views.judging import least_supported
-from steelyard.report.views.report import report_sections
-from steelyard.report.views.sheet import Section
-from steelyard.report.words import LANGUAGES, Words
+from steelyard.reports.formats.blocks import blocks_terminal
+from steelyard.reports.report import Report, report
+from steelyard.reports.views.judging import least_supported
+from steelyard.reports.views.report import report_sections
+from steelyard.reports.views.sheet import Section
+from steelyard.reports.words import LANGUAGES, Words
 from steelyard.text.languages import language_of
 
 DATA = Path(__file__).parent / "demo_data"
@@ -113,9 +113,9 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     asked = zip((questions, pilot), answering, strict=True)
     options = JudgeOptions(progress=progress or no_progress)
     judgings = tuple(judge_run(answered, run, JUDGE, options) for answered, run in asked)
-    report = Report.of(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
+    retrieval = report(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
     return Demo(
-        folder, runs, report, judgings, Report.of(weigh(pilot, answering, judge=JUDGE), measures=ANSWER_MEASURES)
+        folder, runs, retrieval, judgings, report(weigh(pilot, answering, judge=JUDGE), measures=ANSWER_MEASURES)
     )
 
 

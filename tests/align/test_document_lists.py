@@ -19,8 +19,8 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.report.views.scores import scores_sheet
-from steelyard.report.words import read_words
+from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.words import read_words
 from tests.hypothesis_profiles import examples
 
 MEASURES = ("ndcg@3", "ndcg", "map", "mrr", "recall@2", "precision@3", "judged@3", "bpref", "rbp", "hit_rate@1")
@@ -329,7 +329,7 @@ def test_lists_of_a_report_are_documents_with_their_texts() -> None:
     documents = [Document("a", "The first " + "x" * 90), Document("b", "The second " + "y" * 90)]
     corpus = Chunks.of(documents, lambda text: [(0, 50), (50, len(text))])
     weighing = sy.weigh(asked({"q": {"a": 1}}), {"s": {"q": ["b#1", "b#2", "a#1"]}}, corpus=corpus)
-    from steelyard.report.details.details import Details
+    from steelyard.reports.details.details import Details
 
     details = Details.of(weighing)
     assert list(details.lists.ids) == ["b", "a"]

@@ -18,8 +18,8 @@ from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.table.json import as_json
-from steelyard.report.views.scores import scores_sheet
-from steelyard.report.words import read_words
+from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.words import read_words
 from steelyard.text.spans import SpanRule, Spans, cover, join
 from tests.hypothesis_profiles import examples
 

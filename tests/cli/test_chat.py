@@ -5,11 +5,11 @@ from rich.cells import cell_len
 
 from steelyard.data.corpus import Passage
 from steelyard.data.responses import Response
-from steelyard.report.formats.chat import response_text
-from steelyard.report.words import read_words
+from steelyard.reports.formats.chat import response_text
+from steelyard.reports.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small
-from tests.report.untranslated import untranslated
+from tests.reports.untranslated import untranslated
 
 pytest.importorskip("bm25s", reason="the default index needs the extra rag")
 pytest.importorskip("sklearn", reason="the default embedder needs the extra rag")

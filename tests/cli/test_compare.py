@@ -49,7 +49,7 @@ def test_missing_questions_count_the_same_in_every_way_to_compare(demo: Path) ->
     """The command line once left them out, where `sy.compare` of `sy.evaluate` and a report had them count 0."""
     (row, _) = json.loads(printed(*DEMO, "-f", "json", cwd=demo))["measures"]["ndcg@10"]["systems"]
     truth, runs = demo / "pilot.jsonl", [demo / "keyword.jsonl", demo / "hybrid.jsonl"]
-    report = sy.Report.of(sy.weigh(truth, runs), measures="ndcg@10")
+    report = sy.report(sy.weigh(truth, runs), measures="ndcg@10")
     assert report.comparison is not None
     for comparison in (sy.compare(sy.evaluate(truth, runs, "ndcg@10")), report.comparison):
         (hybrid, _) = comparison.rows["ndcg@10"]

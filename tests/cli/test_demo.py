@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.demo import ANSWER_MEASURES, ANSWERING, ASSISTANT, DATA, MEASURES, copy_data, demo_text, run_demo
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from tests.cli.command import complaint, printed, steelyard
 from tests.finished_demo import copy_finished_demo
 

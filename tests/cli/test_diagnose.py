@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import steelyard
+import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.cli.diagnose import run
 from steelyard.data.folders.manifests import write_json, write_manifest
@@ -85,7 +86,7 @@ def test_a_reranker_that_moves_nothing_is_one_in_python_too(tmp_path: Path) -> N
     weighing = steelyard.weigh(questions, folder)
     assert weighing.reranks == {"idle": True}
     assert steelyard.diagnose(weighing, k=1).captured
-    assert steelyard.Report.of(weighing, k=1).diagnosis.captured
+    assert sy.report(weighing, k=1).diagnosis.captured
     write_json(folder / "config.json", {"index": "bm25", "rerank": "none"})
     assert not steelyard.diagnose(steelyard.weigh(questions, folder), k=1).captured
 

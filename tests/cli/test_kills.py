@@ -75,9 +75,9 @@ def bench(folder: Path) -> None:
 def reviewed(folder: Path) -> None:
     """A form, and what three people decided in it."""
     from steelyard.judges.people.review import Review
-    from steelyard.review.rounds import next_round
-    from steelyard.review.systems import open_reviewed
-    from tests.review.small import QUESTIONS, outputs, saved, written_items
+    from steelyard.reviewing.rounds import next_round
+    from steelyard.reviewing.systems import open_reviewed
+    from tests.reviewing.small import QUESTIONS, outputs, saved, written_items
 
     folder.mkdir(parents=True)
     systems = open_reviewed(QUESTIONS, {"good": outputs(), "bad": outputs(wrong=range(0, 12, 3))})[1]

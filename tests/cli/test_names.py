@@ -74,7 +74,7 @@ def test_json_has_the_notes_and_fits_its_schema(paths: tuple[Path, Path, Path]) 
         "new": ["quote_elsewhere"], "old": ["quote_elsewhere"],
     }  # fmt: skip
     scores = json.loads(said("evaluate", questions, new, "-f", "json"))
-    schema = json.loads((files("steelyard.report.formats") / "schema.json").read_text("utf-8"))
+    schema = json.loads((files("steelyard.reports.formats") / "schema.json").read_text("utf-8"))
     for name, content in (("comparison", comparison), ("scores", scores)):
         jsonschema.validate(content, schema | {"$ref": f"#/$defs/{name}"})
 

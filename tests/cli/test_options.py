@@ -50,7 +50,7 @@ def test_python_and_the_command_line_have_the_same_options(verb: str) -> None:
     declared = {name for name, *_ in options_of(*VERBS[verb])}
     given = {item.settings["dest"] for item in COMMANDS[verb].arguments if item.settings.get("default") is SUPPRESS}
     assert given - {"no_labels"} == declared
-    function = sy.Report.of if verb == "report" else getattr(sy, verb)
+    function = getattr(sy, verb)
     assert all(f"\n    {name}: " in (function.__doc__ or "") for name in declared)
 
 
@@ -79,7 +79,7 @@ SCORES, WEIGHING = sy.evaluate(TRUTH, RUNS, "mrr"), sy.weigh(TRUTH, RUNS)
 
 def damaged_parts() -> dict[str, Any]:
     """A report with a field that no class of ours has."""
-    parts = sy.Report.of(TRUTH, RUNS, "mrr", date="2026-01-01").parts()
+    parts = sy.report(TRUTH, RUNS, "mrr", date="2026-01-01").parts()
     parts["scores"]["extra"] = 1
     return parts
 
@@ -93,7 +93,7 @@ def damaged_parts() -> dict[str, Any]:
         (lambda: sy.compare(WEIGHING, rule="any"), r"rule says how runs are weighed, and these are; call sy.weigh\("),
         (lambda: sy.compare(SCORES, missing="skip"), "missing needs rankings, and these are scores"),
         (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),
-        (lambda: sy.Report.of(SCORES), r"report needs rankings, and was given Scores.*sy.Report.of\(sy.weigh\("),
+        (lambda: sy.report(SCORES), r"report needs rankings, and was given Scores.*sy.report\(sy.weigh\("),
         (lambda: sy.rate("q.txt", "faq"), r"rate takes Scores, and was given 'q.txt'; call sy.rate\(sy.evaluate\("),
         (lambda: sy.gate(TRUTH), "gate takes a truth and runs, a Weighing or Scores, and was given a dict alone"),
         (lambda: sy.gate(sy.diagnose(WEIGHING)), "and was given a Diagnosis"),
@@ -137,7 +137,7 @@ def test_a_diagnosis_counts_the_questions_that_scores_count() -> None:
     assert skipping.frame.equals(sy.diagnose(kept, RUNS, measure="ndcg@5").frame)
     compared = sy.compare(TRUTH, RUNS, "ndcg@5", missing="skip").frame.sort("system")["mean"].to_list()
     assert skipping.ceilings.reached[:, 0].tolist() == pytest.approx(compared)
-    assert sy.Report.of(TRUTH, RUNS, "ndcg@5", missing="skip").diagnosis.frame.equals(skipping.frame)
+    assert sy.report(TRUTH, RUNS, "ndcg@5", missing="skip").diagnosis.frame.equals(skipping.frame)
 
 
 def test_the_docs_list_the_options_of_weighing_as_they_are_declared() -> None:

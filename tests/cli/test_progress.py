@@ -15,7 +15,7 @@ import steelyard as sy
 from steelyard.bench.run.live import LIVE, LiveBlock, LiveRequests
 from steelyard.cli.benching import announced
 from steelyard.cli.progress import progress_bars
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from steelyard.services.announcements import SPENDING, WAITS, Spending, Usage, Wait
 
 

@@ -15,7 +15,7 @@ from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.config import Config
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from tests.cli.command import complaint, printed, steelyard
 from tests.rag import small
 

@@ -22,17 +22,17 @@ from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.formats.blocks import blocks_terminal
-from steelyard.report.formats.measures import measures_text
-from steelyard.report.formats.trec_eval import trec_eval_texts
-from steelyard.report.views.diagnosis import diagnosis_sections
-from steelyard.report.words import read_words
-from steelyard.review.calibrating import calibrate
-from steelyard.review.rounds import next_round
-from steelyard.review.systems import open_reviewed
+from steelyard.reports.formats.blocks import blocks_terminal
+from steelyard.reports.formats.measures import measures_text
+from steelyard.reports.formats.trec_eval import trec_eval_texts
+from steelyard.reports.views.diagnosis import diagnosis_sections
+from steelyard.reports.words import read_words
+from steelyard.reviewing.calibrating import calibrate
+from steelyard.reviewing.rounds import next_round
+from steelyard.reviewing.systems import open_reviewed
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
-from tests.review import small as halls
+from tests.reviewing import small as halls
 
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
 
@@ -56,7 +56,7 @@ def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options
     form = Path("pooled", "form.html").read_bytes()
     shutil.rmtree("pooled")
     into = "quoted.jsonl" if options.get("kind") == "quotes" else "grades.jsonl"
-    pooled = sy.pool_review("halls.jsonl", [sources], "pooled", into, **options)
+    pooled = sy.review.pool("halls.jsonl", [sources], "pooled", into, **options)
     assert pooled.form.read_bytes() == form
     shutil.rmtree("pooled")
     return pooled.text(format, lang="en", width=80)
@@ -67,7 +67,7 @@ def _sampled(folder: str, format: str = "table", **options: Any) -> str:
     form = (Path(folder) / "form.html").read_bytes()
     shutil.rmtree(folder)
     Path("here.json").unlink()
-    sampled = sy.sample_review("halls.jsonl", "halls=halls.jsonl", folder, **options)
+    sampled = sy.review.sample("halls.jsonl", "halls=halls.jsonl", folder, **options)
     assert sampled.form.read_bytes() == form
     shutil.rmtree(folder)
     Path("here.json").unlink()
@@ -231,26 +231,26 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "review import": [
         (
             "review/ann.json review/bob.json --into labels.json",
-            lambda: sy.import_review(["review/ann.json", "review/bob.json"], into="labels.json").text(
+            lambda: sy.review.import_labels(["review/ann.json", "review/bob.json"], into="labels.json").text(
                 lang="en", width=80
             ),
         ),
         (
             "review/items.json review/ann.json --labels labels.json -f json",
-            lambda: sy.import_review("review/ann.json", into="labels.json").text("json", lang="en"),
+            lambda: sy.review.import_labels("review/ann.json", into="labels.json").text("json", lang="en"),
         ),
     ],
     "review report": [
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json",
-            lambda: sy.report_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
+            lambda: sy.review.report("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
                 lang="en", width=80
             ),
         ),
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json -m faithfulness -m hallucination --seed 3 -f html "
             "--examples text.md",
-            lambda: sy.report_review(
+            lambda: sy.review.report(
                     "halls.jsonl", "halls=halls.jsonl", ["faithfulness", "hallucination"], labels="decided.json",
                     seed=3, examples=["A few words."],
                 ).text("html", lang="en"),
@@ -259,14 +259,14 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "review calibrate": [
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json",
-            lambda: sy.calibrate_review("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
+            lambda: sy.review.calibrate("halls.jsonl", "halls=halls.jsonl", labels="decided.json").text(
                 lang="en", width=80
             ),
         ),
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json --target 0.9 --seed 3 -f markdown "
             "-o calibration.json --examples text.md",
-            lambda: sy.calibrate_review(
+            lambda: sy.review.calibrate(
                     "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target=0.9, seed=3,
                     examples=["A few words."],
                 ).text("markdown", lang="en"),
@@ -291,14 +291,14 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
     ],
     "report": [
-        ("", lambda: sy.Report.of(sy.weigh(TRUTH, RUNS)).text(lang="en", width=80)),
+        ("", lambda: sy.report(sy.weigh(TRUTH, RUNS)).text(lang="en", width=80)),
         (
             "--cluster doc",
-            lambda: sy.Report.of(sy.weigh(TRUTH, RUNS, cluster="doc")).text(lang="en", width=80),
+            lambda: sy.report(sy.weigh(TRUTH, RUNS, cluster="doc")).text(lang="en", width=80),
         ),
         (
             "-m mrr@10 --profile faq --margin 0.1 -k 3 --alpha 0.1",
-            lambda: sy.Report.of(TRUTH, RUNS, "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1).text(
+            lambda: sy.report(TRUTH, RUNS, "mrr@10", profile="faq", margin=0.1, k=3, alpha=0.1).text(
                 lang="en", width=80
             ),
         ),
@@ -430,7 +430,7 @@ def _write_review(demo: Path) -> None:
     halls.saved(demo / "review", form, "ann", ["supported"] * 5, name="ann")
     halls.saved(demo / "review", form, "bob", ["supported", "not_found"], name="bob")
     # What is taken in once more is the same for the command and for Python.
-    sy.import_review([demo / "review" / "ann.json", demo / "review" / "bob.json"], into=demo / "labels.json")
+    sy.review.import_labels([demo / "review" / "ann.json", demo / "review" / "bob.json"], into=demo / "labels.json")
     decisions = [
         Decision(own.item.item_id, "ann", "not_found" if "19" in own.unit.text else "supported") for own in round.asked
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import Screen
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from tests.cli.command import steelyard
 from tests.cli.test_progress import Terminal
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report.formats.trec_eval import NOT_TAKEN
+from steelyard.reports.formats.trec_eval import NOT_TAKEN
 from tests.cli.command import complaint, printed
 from tests.shared_data import shared
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.report.formats.trec_eval import NICKNAMES, NOT_TAKEN, TREC_MEASURES
+from steelyard.reports.formats.trec_eval import NICKNAMES, NOT_TAKEN, TREC_MEASURES
 from tests.cli.command import complaint, printed, steelyard
 from tests.shared_data import SHARED
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from steelyard.stats.intervals.percentiles import percentile_difference
 
 pytest.importorskip("scipy.stats", reason="comparisons need the extra stats")

@@ -8,8 +8,8 @@ from benchmarks.judged.rater_sets import mtrag
 from benchmarks.simulated.agreement import HALF, MIDDLING, Design, coverage
 
 import steelyard as sy
-from steelyard.report.views.agreement import advice
-from steelyard.report.words import read_words
+from steelyard.reports.views.agreement import advice
+from steelyard.reports.words import read_words
 from tests.shared_data import shared
 
 

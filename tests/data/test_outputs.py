@@ -159,8 +159,8 @@ def test_failures_are_counted_and_named() -> None:
     assert scores.per_query.filter(measure="evidence_recall")["status"].to_list() == ["ok", "failed", "failed"]
     assert scores.mean()["failed"].to_list() == [2, 2]
     assert scores.mean()["missing"].to_list() == [0, 0]
-    from steelyard.report.views.scores import scores_sheet
-    from steelyard.report.words import read_words
+    from steelyard.reports.views.scores import scores_sheet
+    from steelyard.reports.words import read_words
 
     assert "s: 2 of 3 questions failed and count 0: q2, q3." in scores_sheet(scores, read_words("en")).notes
 

@@ -15,8 +15,8 @@ from steelyard.diagnosis.facts import Facts
 from steelyard.diagnosis.thresholds import MIN_EXPLAINED, corrected, tails
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.report.views.diagnosis import advice_text
-from steelyard.report.words import read_words
+from steelyard.reports.views.diagnosis import advice_text
+from steelyard.reports.words import read_words
 from tests.diagnosis import library
 from tests.diagnosis.judged_library import judged_diagnosis
 from tests.diagnosis.library import Rank, outputs, questions, weighed

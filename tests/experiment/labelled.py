@@ -14,7 +14,7 @@ from steelyard.judges.people.samples import Drawn
 from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
-from steelyard.review.sampling import draw
+from steelyard.reviewing.sampling import draw
 
 Says = Callable[[str], bool]
 """Whether a person calls an item supported."""

@@ -15,8 +15,8 @@ from steelyard.judges.people.calibration import Calibration, Estimate
 from steelyard.judges.people.labels import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.items import items
-from steelyard.report.words import read_words
-from steelyard.review.calibrating import calibrate
+from steelyard.reports.words import read_words
+from steelyard.reviewing.calibrating import calibrate
 from tests.cli.command import steelyard
 
 QUESTIONS = [{"qid": f"q{n}", "query": f"When is hall {n} open?"} for n in range(12)]

@@ -547,6 +547,6 @@ def test_by_default_gold_pieces_come_first_where_the_gold_is_evidence() -> None:
     assert (by_evidence.by_evidence, by_id.by_evidence) == (True, False)
     for weighing, primary in ((by_evidence, "evidence_recall@5"), (by_id, "ndcg@10")):
         assert str(sy.compare(weighing).measures[0]) == primary
-        assert str(sy.Report.of(weighing).scores.primary) == primary
+        assert str(sy.report(weighing).scores.primary) == primary
     assert str(sy.evaluate(asked, sy.Outputs(lines)).primary) == "evidence_recall@5"
     assert str(sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}).primary) == "ndcg@10"

@@ -10,7 +10,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import judge_panel
-from steelyard.review.calibrating import calibrate
+from steelyard.reviewing.calibrating import calibrate
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled
 

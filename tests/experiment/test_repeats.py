@@ -128,7 +128,7 @@ def test_a_gate_and_a_report_show_the_components() -> None:
     scores = weighing.scores("mrr")
     gate = sy.gate(scores, baseline="lsa", margin=0.5)
     assert gate.components.equals(scores.components)
-    report = sy.Report.of(weighing, measures="mrr")
+    report = sy.report(weighing, measures="mrr")
     assert "bm25 is the mean of 3 runs" in report.text("markdown", lang="en")
     assert sy.Report.from_parts(report.parts()).text("json") == report.text("json")
     assert isinstance(report.scores.components, pl.DataFrame)

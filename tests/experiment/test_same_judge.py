@@ -11,9 +11,9 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.table.json import as_json
 from steelyard.experiment.table.same_judge import judges_differ
-from steelyard.report.page.leaderboard import leaderboard_table
-from steelyard.report.views.headline import headline
-from steelyard.report.words import read_words
+from steelyard.reports.page.leaderboard import leaderboard_table
+from steelyard.reports.views.headline import headline
+from steelyard.reports.words import read_words
 from tests.experiment.judged import outputs, questions, record, verdicts
 
 pytest.importorskip("scipy.stats", reason="comparing needs the extra stats")
@@ -207,7 +207,7 @@ def test_a_report_by_two_judges_ranks_nothing_and_has_no_winner(tmp_path: Path) 
     )
     mixed = weighing(judged("YY", **STRICT), judged("NN", **LOOSE))
     options = {"margin": 0.5, "baseline": "a", "profile": str(tmp_path / "p.toml")}
-    report = sy.Report.of(mixed, measures=["faithfulness", "mrr"], mixed_judges=True, **options)
+    report = sy.report(mixed, measures=["faithfulness", "mrr"], mixed_judges=True, **options)
     assert report.gate is not None
     assert {check.kind for check in report.gate.checks} == {"level"}
     for lang, verdict, caution in (

@@ -18,8 +18,8 @@ from steelyard.base.errors import InputError
 from steelyard.data.corpus import Chunks, Document
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.scores import Scores
-from steelyard.report.views.scores import scores_sheet
-from steelyard.report.words import read_words
+from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.words import read_words
 from tests.hypothesis_profiles import examples
 
 ARRAYS = ("values", "missing", "no_relevant", "failed", "unwinnable", "judged", "unjudged_queries")

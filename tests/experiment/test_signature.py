@@ -11,9 +11,9 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.table.scores import Scores
 from steelyard.experiment.table.signature import Signature, signature_of
-from steelyard.report.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.report.views.diagnosis import diagnosis_sections
-from steelyard.report.words import read_words
+from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal
+from steelyard.reports.views.diagnosis import diagnosis_sections
+from steelyard.reports.words import read_words
 
 TRUTH = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}}
 RUNS = {name: {"q1": {"a": 1.0, name: 2.0}, "q2": {"b": 1.0}} for name in ("one", "two", "three", "four")}
@@ -158,7 +158,7 @@ def test_it_is_written_with_a_diagnosis(lang: str) -> None:
 def test_it_is_written_in_reports() -> None:
     pytest.importorskip("jinja2")
     weighing = sy.weigh(TRUTH, {"one": RUNS["one"]})
-    report, line = sy.Report.of(weighing, measures=["map"]), str(weighing.scores(["map"]).signature)
+    report, line = sy.report(weighing, measures=["map"]), str(weighing.scores(["map"]).signature)
     assert f"Signature: {line}." in report.text("markdown")
     assert line.replace("_", r"\_") in report.text("latex")
     assert report.data()["scores"]["signature"] == line

@@ -11,8 +11,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.report.views.scores import scores_sheet
-from steelyard.report.words import read_words
+from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.words import read_words
 
 N = 15
 RUN = {f"q{i:02}": ["a", "b", "c"] for i in range(N)}

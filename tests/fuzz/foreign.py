@@ -14,16 +14,16 @@ from typing import Any
 
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.report.pooling import pool_review
-from steelyard.report.reviewing import sample_review
-from steelyard.review.calibrating import calibrate
-from steelyard.review.forms import ItemsFile
+from steelyard.reports.pooling import pool_review
+from steelyard.reports.reviewing import sample_review
+from steelyard.reviewing.calibrating import calibrate
+from steelyard.reviewing.forms import ItemsFile
 from tests.bench.test_bench import write_bench
 from tests.fuzz.fuzzing import Counts, run_case
 from tests.fuzz.mutations import places
 from tests.judges.labelled import labelled, scored
-from tests.report.test_pooling import saved as graded
-from tests.review.small import CHUNKS, QUESTIONS, outputs, saved
+from tests.reports.test_pooling import saved as graded
+from tests.reviewing.small import CHUNKS, QUESTIONS, outputs, saved
 
 SECRET = "canary-5b1f"
 _HELD = ("notes.json", "notes.jsonl", "notes.toml", "notes.parquet", "notes.csv", "notes")

@@ -13,7 +13,7 @@ from steelyard.base.schema import RUN, TRUTH
 from steelyard.cli.app import app
 from steelyard.io.write import write_run, write_truth
 from steelyard.judges.self_tests import SelfTest
-from steelyard.review.calibrating import calibrate
+from steelyard.reviewing.calibrating import calibrate
 from tests.fuzz.bench_seeds import bench_targets
 from tests.fuzz.review_seeds import rater_targets, review_targets
 from tests.fuzz.target import Target

@@ -14,7 +14,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.commands import COMMANDS
 from steelyard.gates.gating import Gate, gate
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from tests.bench.blocks_of_scores import config_of
 from tests.cli.command import printed
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard.gates.gating import gate
-from steelyard.report.views.gate import gate_sheets, wanted_text
-from steelyard.report.words import read_words
+from steelyard.reports.views.gate import gate_sheets, wanted_text
+from steelyard.reports.words import read_words
 from steelyard.stats.tests.effects import relative_change
 from tests.gates.stated import scores_of
 

@@ -16,8 +16,8 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.gates.checks import Check
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
 from steelyard.gates.profiles import Profile
-from steelyard.report.views.gate import gate_sheet, gate_sheets, reason_text
-from steelyard.report.words import read_words
+from steelyard.reports.views.gate import gate_sheet, gate_sheets, reason_text
+from steelyard.reports.words import read_words
 from steelyard.stats.power.detectable import min_detectable_difference
 from steelyard.stats.power.power import questions_needed
 from steelyard.stats.power.resolution import Resolution

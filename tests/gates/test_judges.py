@@ -18,8 +18,8 @@ from steelyard.gates.checks import Check
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
 from steelyard.judges.people.labels import Labels
 from steelyard.judges.self_tests import SelfTest
-from steelyard.report.words import read_words
-from steelyard.review.calibrating import calibrate
+from steelyard.reports.words import read_words
+from steelyard.reviewing.calibrating import calibrate
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
 

@@ -19,7 +19,7 @@ from steelyard.judges.people.labels import Decision
 from steelyard.judges.people.review import Review
 from steelyard.judges.people.samples import StratifiedSample, Stratum
 from steelyard.judges.tables.items import items
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 from tests.cli.command import steelyard
 from tests.comparison.test_labels import OTHER, labels_of, lenient, strict, weighing
 
@@ -134,7 +134,7 @@ def test_whoever_judged_labels_decide() -> None:
 
 
 def test_a_report_holds_corrected_values() -> None:
-    report = sy.Report.of(weighing(labels_of()), measures=["faithfulness"], profile=profile())
+    report = sy.report(weighing(labels_of()), measures=["faithfulness"], profile=profile())
     content = json.loads(report.text("json"))
     assert content["comparison"]["labels"]["corrected"][0]["n_labels"] == 80
     for lang, said in (("en", "corrected by labels of people"), ("zh", "人工标注校正")):

@@ -15,9 +15,9 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, rate
 from steelyard.measures import definition, parse
-from steelyard.report.views.gate import out_of_reach
-from steelyard.report.views.ratings import rating_sheets, rating_text
-from steelyard.report.words import Words, read_words
+from steelyard.reports.views.gate import out_of_reach
+from steelyard.reports.views.ratings import rating_sheets, rating_text
+from steelyard.reports.words import Words, read_words
 from tests.gates.stated import stated
 
 EN, ZH = read_words("en"), read_words("zh")

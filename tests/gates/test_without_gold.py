@@ -5,7 +5,7 @@ import pytest
 import steelyard as sy
 from steelyard.gates.gating import gate
 from steelyard.gates.ratings import rate
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 RUN = {f"q{i:02}": ["a", "b", "c"] for i in range(15)}
 MEASURES = ["recall@5", "ndcg@10", "ndcg@10:p10"]

@@ -10,8 +10,8 @@ from steelyard.experiment.door.evaluation import evaluate
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.report.formats.chat import response_text
-from steelyard.report.words import read_words
+from steelyard.reports.formats.chat import response_text
+from steelyard.reports.words import read_words
 from tests.rag import small
 from tests.rag.server import Server
 

@@ -16,8 +16,8 @@ from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.report.views.run import run_lines
-from steelyard.report.words import read_words
+from steelyard.reports.views.run import run_lines
+from steelyard.reports.words import read_words
 from tests.cli.command import steelyard
 from tests.rag import small
 from tests.rag.small import QUESTIONS, TEXTS, Common, Shortest, Stops

@@ -16,7 +16,7 @@ _LONGEST = 110
 class Result:
     """A result: what it holds is its own, how it is written is the business of its view.
 
-    A subclass is a dataclass with `repr=False`, and has a frame.  VIEW names the module below steelyard.report whose
+    A subclass is a dataclass with `repr=False`, and has a frame.  VIEW names the module below steelyard.reports whose
     `VIEWS` say how it is written; that is imported when a result is first written, so that what computes loads nothing
     of what shows.
     """
@@ -98,4 +98,4 @@ def one_line(text: str) -> str:
 
 def _writing() -> Any:
     """The module that writes results, which is above all that compute them."""
-    return import_module("steelyard.report.writing")
+    return import_module("steelyard.reports.writing")

@@ -10,10 +10,10 @@ from steelyard.cli.terminal import write_result
 from steelyard.comparison.raters.agreement import Agreement, agreement
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.charts.agreement import draw_agreement
-from steelyard.report.charts.saving import save_drawings
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.charts.agreement import draw_agreement
+from steelyard.reports.charts.saving import save_drawings
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

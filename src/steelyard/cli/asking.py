@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 
 from steelyard.base.progress import Progress
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.report.words import Words
+from steelyard.reports.words import Words
 
 _INTERRUPTED = 130
 

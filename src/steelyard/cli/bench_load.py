@@ -11,7 +11,7 @@ from steelyard.bench.run.load_tests import load_test
 from steelyard.cli.benching import measuring
 from steelyard.cli.terminal import write_result
 from steelyard.gates.loads import Loads
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 MISSED = 1
 """What `steelyard bench load` exits with where a rate that was asked for does not hold the objective."""

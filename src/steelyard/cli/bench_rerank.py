@@ -10,7 +10,7 @@ from steelyard.bench.run.planning import plan_bench
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.cli.benching import announce, measuring
 from steelyard.cli.terminal import write_result
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 
 def run(

@@ -14,9 +14,9 @@ from steelyard.bench.run.loads import NOTICES
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.run import INTERRUPTED
-from steelyard.report.views.bench_plan import announcement
-from steelyard.report.views.notes import note_text
-from steelyard.report.words import Words
+from steelyard.reports.views.bench_plan import announcement
+from steelyard.reports.views.notes import note_text
+from steelyard.reports.words import Words
 
 _LONG_S = 60
 """Seconds from which on a reader should know before."""

@@ -10,8 +10,8 @@ from steelyard.cli.progress import printed_waits, progress_bars
 from steelyard.cli.terminal import terminal_width
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.config import Config
-from steelyard.report.formats.chat import assistant_text, greeting_text
-from steelyard.report.words import Words, read_words
+from steelyard.reports.formats.chat import assistant_text, greeting_text
+from steelyard.reports.words import Words, read_words
 
 _LEAVE = {"exit", "quit", "退出"}
 _PREVIEW = 100

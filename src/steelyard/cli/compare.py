@@ -12,8 +12,8 @@ from steelyard.cli.terminal import write_result
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.result import Comparison
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

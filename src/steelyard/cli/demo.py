@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.cli.progress import progress_bars
 from steelyard.cli.terminal import screen_view, show
 from steelyard.demo import ANSWER_MEASURES, ASSISTANT, CONFIGS, MEASURES, copy_data, demo_text, run_demo, write_pages
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 
 def run(folder: Path, lang: str | None) -> None:

@@ -14,8 +14,8 @@ from steelyard.diagnosis.diagnosing import Diagnosis, diagnose
 from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

@@ -11,8 +11,8 @@ from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

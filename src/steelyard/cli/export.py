@@ -9,7 +9,7 @@ from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.exporting import export
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 
 def run(

@@ -11,7 +11,7 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import write_result
 from steelyard.gates.gating import gate
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 
 def run(

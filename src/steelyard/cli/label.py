@@ -12,8 +12,8 @@ from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.grading.grades import Grades
 from steelyard.rag.labelling import label, plan_labelling
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

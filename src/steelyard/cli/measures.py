@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.terminal import screen_view, show
-from steelyard.report.formats.measures import measures_text
+from steelyard.reports.formats.measures import measures_text
 
 
 def run(name: str | None) -> None:

@@ -47,7 +47,7 @@ def _status(ready: Callable[[], object]) -> str | int | None:
 def _leave(error: BaseException) -> NoReturn:
     """Say in one line what ended the command."""
     from steelyard.base.errors import SteelyardError
-    from steelyard.report.visible import visible
+    from steelyard.reports.visible import visible
 
     # Messages quote names and values of files, which must not reach the terminal as commands.
     print(f"steelyard: {visible(_reason(error)).replace(chr(10), chr(92) + 'n')}", file=sys.stderr)

@@ -12,9 +12,9 @@ from typing import Any
 from steelyard.base.progress import Progress, no_progress
 from steelyard.bench.run.live import LIVE, LiveRequests
 from steelyard.cli.terminal import drawn_on
-from steelyard.report.views.numbers import milliseconds
-from steelyard.report.visible import single_line
-from steelyard.report.words import Words
+from steelyard.reports.views.numbers import milliseconds
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import Words
 from steelyard.services.announcements import SPENDING, WAITS, Spending, Wait
 
 SOON = 0.5

@@ -12,13 +12,13 @@ from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import write_result
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.formats.suffix import format_of
-from steelyard.report.report import Report
-from steelyard.report.words import read_words
-from steelyard.report.writing import view_of
+from steelyard.reports import report as reports
+from steelyard.reports.formats.suffix import format_of
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import view_of
 
 if TYPE_CHECKING:
-    from steelyard.report.benching import BenchReport
+    from steelyard.reports.benching import BenchReport
 
 
 def run(
@@ -26,15 +26,15 @@ def run(
     lang: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
-    words, formats = read_words(lang), view_of(Report).formats
+    words, formats = read_words(lang), view_of(reports.Report).formats
     for path in output:
         refuse_overwriting(path, inputs_of(truth, runs, options))
         if format_of(path, None) not in formats or (format_of(path, None) == "table" and path.suffix != ".txt"):
             raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
-    report: Report | BenchReport
+    report: reports.Report | BenchReport
     if runs:
         with progress_bars(words, after=SOON) as bars:
-            report = Report.of(truth, runs, measures, **keywords(options), progress=bars)
+            report = reports.report(truth, runs, measures, **keywords(options), progress=bars)
     else:
         report = _of_bench(truth, measures, **options)
     for path in output:
@@ -52,7 +52,7 @@ def _of_bench(path: str, measures: Sequence[str], *, title: str = "", **options:
 
     Raises   InputError for options of runs, which were weighed when it was measured.
     """
-    from steelyard.report.benching import BenchReport
+    from steelyard.reports.benching import BenchReport
 
     if find_bench_folder(path) is None:
         raise InputError(f"{path}: name the runs behind it; alone, only the folder of a bench has a report")

@@ -12,9 +12,9 @@ from steelyard.experiment.review_choice import named_labels
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.people.calibration import Calibration
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
-from steelyard.review.calibrating import calibrate_review
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
+from steelyard.reviewing.calibrating import calibrate_review
 
 
 def run(

@@ -7,10 +7,10 @@ from pathlib import Path
 from steelyard.cli.terminal import write_result
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
-from steelyard.review.forms import ImportedLabels
-from steelyard.review.importing import import_review
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
+from steelyard.reviewing.forms import ImportedLabels
+from steelyard.reviewing.importing import import_review
 
 
 def run(

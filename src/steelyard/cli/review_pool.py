@@ -9,10 +9,10 @@ from steelyard.cli.reviewing import text_of
 from steelyard.cli.terminal import write_result
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.pooling import pool_review
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
-from steelyard.review.pools import PooledReview
+from steelyard.reports.pooling import pool_review
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
+from steelyard.reviewing.pools import PooledReview
 
 
 def run(

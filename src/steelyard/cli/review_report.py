@@ -10,9 +10,9 @@ from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
-from steelyard.review.reporting import ReviewReport, report_review
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
+from steelyard.reviewing.reporting import ReviewReport, report_review
 
 
 def run(

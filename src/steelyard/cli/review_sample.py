@@ -9,10 +9,10 @@ from steelyard.cli.reviewing import text_of
 from steelyard.cli.terminal import write_result
 from steelyard.experiment.door.verdict_choice import named_verdicts
 from steelyard.experiment.review_choice import named_labels
-from steelyard.report.reviewing import sample_review
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
-from steelyard.review.rounds import SampledReview
+from steelyard.reports.reviewing import sample_review
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
+from steelyard.reviewing.rounds import SampledReview
 
 
 def run(

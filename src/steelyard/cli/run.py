@@ -11,7 +11,7 @@ from steelyard.cli.terminal import write_result
 from steelyard.rag.config import Config
 from steelyard.rag.runs.writer import RunInterrupted
 from steelyard.rag.weighed_run import run_and_weigh
-from steelyard.report.words import read_words
+from steelyard.reports.words import read_words
 
 INTERRUPTED, QUESTIONS_FAILED = 130, 1
 

@@ -13,8 +13,8 @@ from steelyard.experiment.self_testing import plan_self_test, self_test
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.judges.self_tests import SelfTests
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 FAILED = 1
 

@@ -11,8 +11,8 @@ from steelyard.cli.run import INTERRUPTED, QUESTIONS_FAILED
 from steelyard.cli.terminal import write_result
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
-from steelyard.report.words import read_words
-from steelyard.report.writing import chosen_format
+from steelyard.reports.words import read_words
+from steelyard.reports.writing import chosen_format
 
 
 def run(

@@ -13,7 +13,7 @@ from typing import Any, TextIO, cast
 
 from steelyard.base.result import Result
 from steelyard.io.write import without_formulas, write_text
-from steelyard.report.visible import REPLACEMENTS, visible
+from steelyard.reports.visible import REPLACEMENTS, visible
 
 _STYLED = re.compile("(\x1b\\[[12]m[^\x1b\r]*\x1b\\[0m)")
 """Bold and dim as views write them: from the style to its end, and nothing between that acts on a terminal."""

@@ -38,8 +38,8 @@ def run(arguments: list[str]) -> None:
         return
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
-    from steelyard.report.formats.trec_eval import trec_eval_texts
-    from steelyard.report.visible import visible
+    from steelyard.reports.formats.trec_eval import trec_eval_texts
+    from steelyard.reports.visible import visible
 
     texts = trec_eval_texts(
         files[0],

@@ -17,9 +17,9 @@ from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.throughput import middle_rate, ramp, ramp_ends
 from steelyard.bench.run.load_tests import load_test
-from steelyard.report.benching import BenchReport
-from steelyard.report.views.bench_tables import load_text
-from steelyard.report.words import read_words
+from steelyard.reports.benching import BenchReport
+from steelyard.reports.views.bench_tables import load_text
+from steelyard.reports.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 
 LOAD = LoadTable(ramp=[10, 110], duration=50, slo={"p95": 0.5})

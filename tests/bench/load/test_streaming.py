@@ -17,8 +17,8 @@ from steelyard.bench.frames import REQUESTS
 from steelyard.bench.load.latency import read_stream, streaming
 from steelyard.bench.run.load_tests import load_test
 from steelyard.rag.own.results import Odd
-from steelyard.report.benching import BenchReport
-from steelyard.report.words import read_words
+from steelyard.reports.benching import BenchReport
+from steelyard.reports.words import read_words
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.rag.server import Fault, serving
 

@@ -77,13 +77,13 @@ def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[s
         if runs is None:
             raise InputError(
                 f"{verb} takes a truth and runs, a Weighing or Scores, and was given {_kind(truth)} alone; call "
-                f"{_call(verb)}(truth, runs)"
+                f"sy.{verb}(truth, runs)"
             )
         return weigh(truth, runs, **options)
     if runs is not None:
         raise InputError(
             f"{verb} was given {_kind(truth)}, which holds its runs, and {_kind(runs)}; name other arguments, such as "
-            f"measures=..., or call {_call(verb)}(truth, runs)"
+            f"measures=..., or call sy.{verb}(truth, runs)"
         )
     for name in options:
         if isinstance(truth, Scores):
@@ -101,8 +101,8 @@ def weighed(verb: str, truth: object, runs: object, options: Mapping[str, Any]) 
     of = weighed_or_scores(verb, truth, runs, options if not isinstance(truth, Scores) else {})
     if isinstance(of, Scores):
         raise InputError(
-            f"{verb} needs rankings, and was given Scores, which hold none; call {_call(verb)}(truth, runs), or "
-            f"{_call(verb)}(sy.weigh(truth, runs))"
+            f"{verb} needs rankings, and was given Scores, which hold none; call sy.{verb}(truth, runs), or "
+            f"sy.{verb}(sy.weigh(truth, runs))"
         )
     return of
 
@@ -116,7 +116,7 @@ def check_scores(verb: str, scores: object) -> None:
     """Raise   InputError for what are no Scores."""
     if not isinstance(scores, Scores):
         raise InputError(
-            f"{verb} takes Scores, and was given {_kind(scores)}; call {_call(verb)}(sy.evaluate(truth, runs), ...)"
+            f"{verb} takes Scores, and was given {_kind(scores)}; call sy.{verb}(sy.evaluate(truth, runs), ...)"
         )
 
 
@@ -126,13 +126,8 @@ def _refuse_results(verb: str, truth: object) -> None:
     if type(truth).__module__.startswith("steelyard.") and not isinstance(truth, data):
         also = "" if verb == "weigh" else ", a Weighing or Scores"
         raise InputError(
-            f"{verb} takes a truth and runs{also}, and was given {_kind(truth)}; call {_call(verb)}(truth, runs)"
+            f"{verb} takes a truth and runs{also}, and was given {_kind(truth)}; call sy.{verb}(truth, runs)"
         )
-
-
-def _call(verb: str) -> str:
-    """A verb as Python calls it."""
-    return "sy.Report.of" if verb == "report" else f"sy.{verb}"
 
 
 def _kind(value: object) -> str:

@@ -66,7 +66,7 @@ FILE = "review.json"
 class Review:
     """Samples of items that people were asked about, and their labels.
 
-    `sy.sample_review` draws the samples, `sy.import_review` takes the labels in; both are kept beside the verdicts.
+    `sy.review.sample` draws the samples, `sy.review.import_labels` imports the labels; both are beside the verdicts.
     A label is of an item, so it counts for every system and judge that the item comes again with.
 
     samples   one of each table of each system

@@ -41,7 +41,7 @@ class StratifiedSample:
 
     table            what people are asked
     system           whose answers it is of
-    verdicts_digest  of the verdicts that the strata were made by: `items_digest` of steelyard.review.sampling
+    verdicts_digest  of the verdicts that the strata were made by: `items_digest` of steelyard.reviewing.sampling
     seed             of the order in which members of a stratum are drawn
     strata           of all items of the table, in the order of the judge's score, so that neighbours are alike
     judge            whose verdicts these are, by name

@@ -1,0 +1,98 @@
+"""The report of a bench, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from steelyard.base.result import Result
+from steelyard.bench.bench import Bench
+from steelyard.reports.charts.bench import BENCH_CHARTS, draw_bench
+from steelyard.reports.charts.plot import page_colours, spec_of
+from steelyard.reports.charts.saving import FORMATS, save_drawings, svg_of
+from steelyard.reports.html.sections import Drawing, sections_page
+from steelyard.reports.html.shell import Page, in_each_language, page_html
+from steelyard.reports.views.bench import bench_data, bench_papers, bench_sections
+from steelyard.reports.views.view import Block, Look, Text, View
+from steelyard.reports.words import Words, read_words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BenchReport(Result):
+    """What a bench comes to, and how it is written.
+
+    title   of one's own, "" for the one in the language of the report
+    """
+
+    VIEW = "benching"
+
+    bench: Bench
+    title: str = ""
+
+    @classmethod
+    def read(cls, path: str | Path, *, title: str = "") -> BenchReport:
+        """The report of a bench's folder.
+
+        Raises   InputError for what is no finished bench.
+        """
+        return cls(Bench.read(path), title)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores behind it, one row for each system, question and measure."""
+        return self.bench.frame
+
+    def summary(self, *, lang: str | None = None) -> str:
+        """What the commands of `steelyard bench` print: the recommendation and why, and one row a system."""
+        return self.bench.text(lang=lang)
+
+    def save_charts(
+        self, folder: str | Path, *, lang: str | None = None, formats: Sequence[str] = FORMATS
+    ) -> list[Path]:  # fmt: skip
+        """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
+
+        Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
+        """
+        return save_drawings(lambda: draw_bench(self.bench, words=read_words(lang)), folder, formats=formats)
+
+    def __repr__(self) -> str:
+        return f"BenchReport({self.bench!r})"
+
+
+def _title(report: BenchReport, words: Words) -> str:
+    return report.title or words(f"bench.title.{report.bench.folder.kind}", name=report.bench.config.name)
+
+
+def _blocks(report: BenchReport, look: Look) -> Iterator[Block]:
+    yield Text(_title(report, look.words), "heading")
+    yield from bench_sections(report.bench, look.words)
+
+
+def _html(report: BenchReport, look: Look) -> str:
+    pages = {code: _page(report, own) for code, own in in_each_language(look.words).items()}
+    return page_html(pages, look.words.code, style=page_colours())
+
+
+def _page(report: BenchReport, words: Words) -> Page:
+    drawings: dict[str, list[Drawing]] = {}
+    for name, chart in draw_bench(report.bench, words=words).items():
+        spec = spec_of(chart)
+        drawing = Drawing(name, svg_of(chart, name), spec["title"], spec["description"])
+        drawings.setdefault(BENCH_CHARTS[name][0], []).append(drawing)
+    return sections_page(_title(report, words), bench_sections(report.bench, words), drawings)
+
+
+VIEWS = {
+    BenchReport: View[BenchReport](
+        "the report of a bench",
+        blocks=_blocks,
+        data=lambda report, words: bench_data(report.bench),
+        rows=lambda report: report.bench.scores.per_query,
+        papers=lambda report, words: bench_papers(report.bench, words),
+        label="bench",
+        texts={"html": _html},
+    )
+}

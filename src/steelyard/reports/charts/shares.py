@@ -1,0 +1,162 @@
+"""Bars of shares: of every system one bar of all its questions, cut into classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.base.arrays import Floats, Ints
+from steelyard.measures import Measure
+from steelyard.reports.charts.plot import (
+    ON_STEPS,
+    STEPS,
+    altair,
+    height_of,
+    plot,
+    systems_axis,
+    titled,
+    tooltips,
+)
+from steelyard.reports.contents import Contents
+from steelyard.reports.views.diagnosis import stage_name, worst_stage
+from steelyard.reports.views.numbers import percent
+from steelyard.reports.views.outcomes import outcome_name
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import Words
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+_LABEL_FROM = 0.08
+
+
+def _stacked(
+    area: str, systems: Sequence[str], classes: Mapping[str, tuple[str, str]], counts: Sequence[Sequence[int]], *,
+    words: Words, values: Mapping[str, object], listed: Iterable[str],
+) -> TopLevelMixin:  # fmt: skip
+    """A bar for each system, from left to right in classes; those without questions have no piece.
+
+    area     the chart, whose texts the catalogue has;   classes   name -> colours of a bar and of its label
+    counts   (s, c) questions of each system and class
+    """
+    alt, rows = altair(), list[dict[str, Any]]()
+    for system, of_system in zip(systems, counts, strict=True):
+        begin, total = 0, sum(of_system)
+        for (name, (_, ink)), n in zip(classes.items(), of_system, strict=True):
+            if n:
+                rows.append({"system": system, "class": name, "n": n, "share": n / total, "label": percent(n / total),
+                             "from": begin / total, "to": (begin + n) / total,
+                             "middle": (begin + n / 2) / total, "ink": ink})  # fmt: skip
+            begin += n
+    y, title, names = systems_axis(systems), words(f"charts.{area}.class"), list(classes)
+    fills = alt.Scale(domain=names, range=[fill for fill, _ in classes.values()])
+    colour = alt.Color("class:N", sort=names, title=title, scale=fills)
+    x = alt.X("from:Q", title=words(f"charts.{area}.share"), scale=alt.Scale(domain=[0, 1], nice=False),
+              axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
+    tooltip = tooltips(words, system="N", n="Q:,d", share="Q:.1%")
+    tooltip.insert(1, alt.Tooltip("class:N", title=title))
+    bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2="to:Q", color=colour, tooltip=tooltip)
+    wide = plot(rows).transform_filter(alt.datum.share >= _LABEL_FROM)
+    labels = wide.mark_text(fontSize=11, baseline="middle").encode(
+        y=y, x=alt.X("middle:Q"), text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip
+    )
+    return titled([bars, labels], area, words, values, height=height_of(len(systems)), listed=listed)
+
+
+def draw_distribution(contents: Contents, words: Words, measure: int = 0) -> TopLevelMixin:
+    """Are all questions alike: of every system a bar of shares of questions, by the class of their value."""
+    scores, order, spec = contents.scores, contents.by_mean(measure), contents.scores.measures[measure]
+    names, of = value_classes(scores.values[:, measure], spec)
+    counts = [[int((of[i] == c).sum()) for c in range(len(names))] for i in order]
+    systems = [single_line(scores.systems[i]) for i in order]
+    ends = [[percent(n / sum(row) if sum(row) else None) for n in (row[0], row[-1])] for row in counts]
+    listed = [
+        words("charts.distribution.of", system=system, none=none, all=everything)
+        for system, (none, everything) in zip(systems, ends, strict=True)
+    ]
+    classes = dict(zip(names, zip(STEPS, ON_STEPS, strict=True), strict=True))
+    return _stacked(
+        "distribution", systems, classes, counts, words=words, values={"measure": str(spec)}, listed=listed
+    )  # fmt: skip
+
+
+def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
+    """Names of the value classes of a measure, lowest first, and the class of each value; -1 where there is none.
+
+    A measure from 0 to 1 has 0 and 1 as classes of their own, for these are what most questions get, and four quarters
+    between them; any other has six classes of equal width.
+
+    >>> from steelyard.measures import parse
+    >>> names, of = value_classes(np.array([0, 0.1, 0.25, 1, np.nan]), parse("recall@5"))
+    >>> names[1], of.tolist()
+    ('0–0.25', [0, 1, 2, 5, -1])
+    """
+    there = ~np.isnan(values)
+    classes = np.full(values.shape, -1, np.int64)
+    if measure.definition.range == (0.0, 1.0):
+        edges, names = np.array([0.25, 0.5, 0.75]), ["0", "0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1", "1"]
+        inside = 1 + np.searchsorted(edges, values[there], side="right")
+        classes[there] = np.where(values[there] <= 0, 0, np.where(values[there] >= 1, 5, inside))
+        return names, classes
+    low, high = (float(values[there].min()), float(values[there].max())) if there.any() else (0.0, 1.0)
+    ends = np.linspace(low, high if high > low else low + 1, len(STEPS) + 1)
+    classes[there] = np.clip(np.searchsorted(ends, values[there], side="right") - 1, 0, len(STEPS) - 1)
+    return [f"{a:.4g}–{b:.4g}" for a, b in pairwise(ends.tolist())], classes
+
+
+_STAGE_COLOURS = {
+    "found": ("#1d5a88", "#ffffff"), "unused": ("#6ea2cb", "#23282d"), "reranked_out": ("#f3dcb5", "#23282d"),
+    "below_k": ("#efb98e", "#23282d"), "not_retrieved": ("#de8c5c", "#23282d"), "cut": ("#b5481c", "#ffffff"),
+    "not_in_corpus": ("#7d2f12", "#ffffff"), "missing": ("#6d757d", "#ffffff"), "failed": ("#43494f", "#ffffff"),
+    "no_gold": ("#c3c9ce", "#23282d"),
+}  # fmt: skip
+"""Fill and ink of each stage, from what is won over what was lost late to what was lost early."""
+
+
+def draw_funnel(contents: Contents, words: Words) -> TopLevelMixin:
+    """Where questions are lost: shares by the stage that their gold reached, best system first."""
+    by_system = {funnel.system: funnel for funnel in contents.diagnosis.funnels}
+    funnels = [by_system[contents.scores.systems[i]] for i in contents.by_mean()]
+    stages = [stage for stage in _STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
+    counts = [[funnel.counts()[stage] for stage in stages] for funnel in funnels]
+    classes = {stage_name(stage, words): _STAGE_COLOURS[stage] for stage in stages}
+    systems = [single_line(funnel.system) for funnel in funnels]
+    listed = [
+        words("charts.funnel.of", system=single_line(funnel.system), stage=stage_name(worst[0], words), n=worst[1],
+              total=funnel.n_queries)
+        for funnel in funnels if (worst := worst_stage(funnel)) is not None
+    ]  # fmt: skip
+    return _stacked("funnel", systems, classes, counts, words=words, values={}, listed=listed)
+
+
+_COLOURS = {
+    "works": ("#1d5a88", "#ffffff"), "beyond_context": ("#4a86b5", "#ffffff"), "other_support": ("#8fb9d9", "#23282d"),
+    "rightly_abstained": ("#c9dded", "#23282d"), "unanswerable_abstained": ("#dfeaf3", "#23282d"),
+    "over_cautious": ("#f6e3c5", "#23282d"), "self_knowledge": ("#f0cda6", "#23282d"),
+    "context_unused": ("#e6a878", "#23282d"), "wrong_chunk": ("#d98452", "#23282d"),
+    "noise_followed": ("#bf5a2b", "#ffffff"), "unanswerable_answered": ("#9c3f19", "#ffffff"),
+    "hallucination": ("#74290f", "#ffffff"), "no_answer": ("#43494f", "#ffffff"),
+    "not_judged": ("#8a929a", "#23282d"), "unknown": ("#c3c9ce", "#23282d"),
+}  # fmt: skip
+"""Fill and ink of each outcome, from what is right over what is lost to what harms; grey is unread."""
+
+
+def draw_outcomes(contents: Contents, words: Words) -> TopLevelMixin | None:
+    """What became of the questions: shares by outcome, best system first; None without verdicts."""
+    by_system = {of_system.system: of_system for of_system in contents.diagnosis.outcomes}
+    names = [contents.scores.systems[i] for i in contents.by_mean()]
+    outcomes = [by_system[name] for name in names if name in by_system]
+    if not outcomes:
+        return None
+    codes = [code for code in _COLOURS if any(of_system.counts()[code] for of_system in outcomes)]
+    counts = [[of_system.counts()[code] for code in codes] for of_system in outcomes]
+    systems = [single_line(of_system.system) for of_system in outcomes]
+    classes = {outcome_name(code, words): _COLOURS[code] for code in codes}
+    listed = [
+        words("charts.outcomes.of", system=system, n=of_system.counts()["works"], total=of_system.n_queries)
+        for system, of_system in zip(systems, outcomes, strict=True)
+    ]
+    return _stacked("outcomes", systems, classes, counts, words=words, values={}, listed=listed)

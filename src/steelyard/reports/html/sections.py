@@ -1,0 +1,92 @@
+"""Sections of a result as a page: paragraphs, charts and tables, complete without a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html
+from steelyard.reports.html.tables import sheet_table, table_writer
+from steelyard.reports.views.sheet import Paragraph, Section, Sheet
+from steelyard.reports.views.view import Block, Text
+from steelyard.reports.words import Words
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as SVG of our own making, in colours that `style` or shell.css names.
+
+    name                 of its file;   title, description   what it shows, in words
+    """
+
+    name: str
+    svg: str
+    title: str
+    description: str
+
+
+def sections_page(
+    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None
+) -> Page:
+    """A title, and the sections below it; no text of it can act, whatever names and sentences hold.
+
+    drawings   those of each section by its name, above its tables
+    """
+    write, links = table_writer(), list[tuple[str, str]]()
+    parts = [f'<header class="top"><h1>{escaped(title)}</h1></header>']
+    for place, section in enumerate(sections):
+        n = sum(own.name == section.name for own in sections[:place])
+        links.append((f"{section.name}-{n + 1}" if n else section.name, section.title))
+        id = escaped(links[-1][0])
+        heading = f'<summary><h2 id="{id}-title">{escaped(section.title)}</h2></summary>'
+        blocks = "\n".join(_blocks(section, (drawings or {}).get(section.name, ()), write))
+        parts.append(
+            f'<section id="{id}" aria-labelledby="{id}-title">\n<details class="fold" open>{heading}\n'
+            f"{blocks}\n</details>\n</section>"
+        )
+    return Page(title, "\n".join(parts) + "\n", links if len(links) > 1 else ())
+
+
+def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) -> str:
+    """Sections in every language as one HTML document, which has the title of the first of them."""
+    in_each = {code: sections(own) for code, own in in_each_language(words).items()}
+    return page_html({code: sections_page(own[0].title, own) for code, own in in_each.items()}, words.code)
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Blocks as a piece of a page, without style: what a notebook shows of a result."""
+    write = table_writer()
+    return "\n".join(part for block in blocks for part in _block(block, write))
+
+
+def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
+    if isinstance(block, Sheet):
+        yield write(sheet_table(block, ""))
+    elif isinstance(block, Text):
+        tag = {"heading": "h2", "bold": "h3", "plain": "p"}.get(block.style, "pre")
+        yield f"<{tag}>{escaped(block.text)}</{tag}>"
+    else:
+        yield f"<h2>{escaped(block.title)}</h2>"
+        yield from _blocks(block, (), write)
+
+
+def _blocks(section: Section, drawings: Sequence[Drawing], write: Callable[..., str]) -> Iterator[str]:
+    yield from map(_paragraph, section.paragraphs)
+    yield from map(_drawing, drawings)
+    for place, sheet in enumerate(section.sheets, 1):
+        several = f" {place}" if len(section.sheets) > 1 else ""
+        yield write(sheet_table(sheet, f"{section.title}{several}"), csv=f"{section.name}{several}")
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    title = f"<h3>{escaped(paragraph.title)}</h3>\n" if paragraph.title else ""
+    text = escaped(paragraph.text)
+    return title + (f'<pre class="command" tabindex="0">{text}</pre>' if paragraph.is_command else f"<p>{text}</p>")
+
+
+def _drawing(drawing: Drawing) -> str:
+    return (
+        f'<figure data-name="{escaped(drawing.name)}"><div class="plot" tabindex="0">'
+        f'<div role="img" aria-label="{escaped(drawing.description)}">{drawing.svg}</div></div>\n'
+        f"<figcaption>{escaped(drawing.title)}</figcaption></figure>"
+    )

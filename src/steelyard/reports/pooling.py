@@ -1,0 +1,116 @@
+"""Forms in which people grade pooled documents, or quote the gold from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+from steelyard.base import defaults
+from steelyard.base.choices import PoolKind, Unit
+from steelyard.base.errors import InputError
+from steelyard.data.run import is_path
+from steelyard.judges.grading.grades import JUDGE, holds_rows
+from steelyard.judges.grading.scale import Scale, scale_of
+from steelyard.reports.form.form import Form, FormItem, Opinion
+from steelyard.reports.form.page import check_free, write_form
+from steelyard.reports.words import read_words
+from steelyard.reviewing.forms import INTO, ItemsFile, ListedItem, review_id_of
+from steelyard.reviewing.pools import (
+    PooledItem,
+    PooledReview,
+    copy_questions,
+    pairs_to_grade,
+    questions_to_quote,
+    raters_of,
+)
+from steelyard.reviewing.rounds import DEFAULT_N
+
+
+def pool_review(
+    questions: object,
+    sources: object,
+    output: str | Path,
+    into: str | Path,
+    *,
+    kind: PoolKind = "grades",
+    n: int | None = None,
+    scale: str | Path | Scale = defaults.SCALE,
+    depth: int = defaults.POOL_DEPTH,
+    unit: Unit = "chunk",
+    corpus: object = None,
+    adjudicate: bool = False,
+    seed: int = defaults.SEED,
+    title: str = "",
+    instructions: str = "",
+    lang: str | None = None,
+) -> PooledReview:
+    """Draw pooled documents, and write a form in which people grade them, or quote the gold from them.
+
+    questions, sources, depth, unit, corpus   what is pooled for which questions, as `sy.label` takes it
+    output    a folder: the form, form.html, and the list of what it asks, items.json
+    into      where the decisions will go: grades into a truth in JSONL, beside those of a judge; quotes into a copy of
+              the questions in JSONL, which is made here
+    kind      "grades": pairs of a question and a document, of those that nobody graded yet;  "quotes": questions that
+              have no evidence yet, each with all that is pooled for it
+    n         how many pairs, or questions; 100 by default
+    scale     of grades: "0-10", "0-3", or a file of your own in TOML
+    adjudicate   draw nothing, and ask for the grades that people differ on
+    title, instructions, lang   of the form
+    Raises    InputError where there is nothing to ask, and for files that cannot hold what people decide; OutputError
+              where a form is there already
+    """
+    folder, target = Path(output), Path(into)
+    check_free(folder)
+    _check_into(target, questions, kind, adjudicate=adjudicate)
+    words, own_scale = read_words(lang), scale_of(scale)
+    size = DEFAULT_N if n is None else n
+    pool: dict[str, Any] = {"n": size, "depth": depth, "unit": unit, "corpus": corpus, "seed": seed}
+    if kind == "grades":
+        asked, n_pool, n_before = pairs_to_grade(
+            questions, sources, target, own_scale, adjudicate=adjudicate, **pool
+        )  # fmt: skip
+    else:
+        asked, n_pool, n_before = questions_to_quote(questions, sources, target, **pool)
+    gains = own_scale.gains if kind == "grades" else ()
+    listed = [_listed(own, kind) for own in asked]
+    review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
+    grades = dict(own_scale.words(words.code))  # type: ignore[arg-type]
+    form = Form(
+        kind, title or words(f"review.{kind}_title"), review_id, [_pooled_item(own, adjudicate) for own in asked],
+        scale=[(gain, grades.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
+    )  # fmt: skip
+    items = ItemsFile(
+        kind, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,
+        scale=gains, scale_name=own_scale.name, unit=unit,
+    )  # fmt: skip
+    written = write_form(folder, form, items, words)
+    if kind == "quotes":
+        copy_questions(Path(str(questions)), target)
+    return PooledReview(kind, asked, n_pool, n_before, *written, target)
+
+
+def _listed(own: PooledItem, kind: PoolKind) -> ListedItem:
+    names = [name for name, _ in own.texts]
+    return ListedItem(own.item_id, own.query_id, own.query, names[0] if kind == "grades" else "", names=names)
+
+
+def _pooled_item(own: PooledItem, adjudicate: bool) -> FormItem:
+    pair = own.pair
+    by_judge = pair is not None and pair.by == JUDGE and pair.gain is not None
+    return FormItem(
+        own.item_id, own.query, own.texts,
+        judged=Opinion(pair.gain, None, pair.reason) if by_judge else None,  # type: ignore[union-attr, arg-type]
+        opinions=[Opinion(gain) for gain in raters_of(pair).values()] if adjudicate and pair is not None else (),
+    )  # fmt: skip
+
+
+def _check_into(into: Path, questions: object, kind: PoolKind, *, adjudicate: bool) -> None:
+    """Raise   InputError for a file that cannot hold what people decide, and for questions that are no file."""
+    if kind not in get_args(PoolKind):
+        raise InputError(f"no form is for {kind!r}; there are {' and '.join(get_args(PoolKind))}")
+    if not holds_rows(into):
+        raise InputError(f"{into}: cannot say who decided; name a file in JSONL")
+    if kind == "quotes" and adjudicate:
+        raise InputError("quotes of several people are all gold, so there is nothing to adjudicate; leave that out")
+    if kind == "quotes" and not (is_path(questions) and Path(str(questions)).is_file()):
+        raise InputError("questions that quotes are added to are a file; name that")

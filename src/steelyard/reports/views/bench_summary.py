@@ -1,0 +1,400 @@
+"""A bench in ten lines: what is recommended and why, one row a system, and what to be careful with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from steelyard.base.choices import Prefer
+from steelyard.base.notes import Note
+from steelyard.bench.bench import Bench
+from steelyard.bench.choice.returns import MIN_QUESTIONS, worth_of
+from steelyard.reports.views.bench_tables import (
+    Row,
+    currency_of,
+    difference_ends,
+    in_order,
+    load_text,
+    named,
+    objective_text,
+    row_name,
+    rows_of,
+    status_notes,
+    time_ends,
+)
+from steelyard.reports.views.comparison import MARKS
+from steelyard.reports.views.notes import note_text
+from steelyard.reports.views.numbers import amount, milliseconds, money, number, p_text, percent, signed
+from steelyard.reports.views.sheet import Column, Paragraph, Section, Sheet, sheet_of
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import Words
+
+_BARRED = ("failing", "slow", "maybe_slow", "loss")
+"""Reasons for which an option may not be recommended, however good its lists are."""
+_UNPAID = {"none_pays": "loss", "no_net": "not_paying"}
+"""Reason for the base -> that against the rerankers which would be recommended if they paid."""
+_FOR_THE_BASE = ("no_gain", "barred", *_UNPAID)
+"""Reasons for which the base is recommended although it is not shown to be within the margin."""
+_TRUNCATED, _TIED, _LESS_JUDGED, _LITTLE = 0.05, 0.2, 0.05, 0.05
+"""From which share on a reader should know: of pairs cut, of pairs tied, of labels lost, of Little's law missed."""
+
+
+def summary_section(bench: Bench, words: Words) -> Section:
+    """What `bench rerank` prints, and the report of its bench begins with."""
+    summary = _Summary(bench, words)
+    sheet = summary.sheet()
+    sheet.notes += care(bench, words)
+    return Section("summary", summary.headline(), list(map(Paragraph, summary.lines())), [sheet])
+
+
+def recommended_row(bench: Bench) -> Row | None:
+    """The row of the choice that is recommended."""
+    return next((row for row in rows_of(bench.choice) if row["recommended"]), None)
+
+
+def shown_rows(bench: Bench) -> list[Row]:
+    """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is preferred."""
+    rows, best = rows_of(bench.choice), dict[str, Row]()
+    for row in rows:
+        ahead = best.get(row["system"])
+        if ahead is None or _goodness(bench, row) > _goodness(bench, ahead):
+            best[row["system"]] = row
+    return [row for row in rows if row["preferred_by"] or row is best[row["system"]]]
+
+
+def _goodness(bench: Bench, row: Row) -> float:
+    """Quality of a row of the choice, higher being better."""
+    if row["quality"] is None:
+        return -math.inf
+    measure = next((own for own in bench.scores.measures if str(own) == row["measure"]), None)
+    lower = measure is not None and not measure.definition.higher_is_better
+    return float(-row["quality"] if lower else row["quality"])
+
+
+# Words ---------------------------------------------------------------------------------------------------------------
+
+
+class _Summary:
+    """Sentences on what is recommended, why, and what it comes to; and a row a system."""
+
+    def __init__(self, bench: Bench, words: Words) -> None:
+        self.bench, self.words, self.currency = bench, words, currency_of(bench)
+        self.choice, self.recommended = rows_of(bench.choice), recommended_row(bench)
+        self.best = self._best()
+
+    def headline(self) -> str:
+        """What is recommended, or the best so far where nothing is shown to be good enough."""
+        row, best = self.recommended, ""
+        if row is None:
+            return self.words("bench.headline.none")
+        kind = "so_far" if row["reason"] == "best_so_far" else "reranker" if row["depth"] is not None else "base"
+        if row["reason"] == "none_pays" and self.best is not None:
+            kind, best = "none_pays", named(self.best)
+        return self.words(f"bench.headline.{kind}", system=named(row), best=best)
+
+    def lines(self) -> Iterator[str]:
+        """Why, then quality, latency, load, cost and return of what is recommended; else of the best in quality."""
+        row, best, words = self.recommended, self.best, self.words
+        if best is None:
+            return
+        yield self._why(best)
+        if self._preference() == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
+            yield words("bench.why.apart", others=words.listed(list(map(single_line, row["net_not_told_apart"]))))
+        yield from self._preferred(row)
+        shown = row if row is not None and row["depth"] is not None else best
+        if shown["depth"] is None:
+            return
+        if shown is not row:
+            yield words("bench.line.of", system=named(shown))
+        yield from self._quality(shown)
+        yield from self._latency(shown)
+        yield from self._rate(shown)
+        yield from self._cost(shown)
+        yield from self._return(shown)
+
+    def _best(self) -> Row | None:
+        """The best of those that may be recommended in quality, or by net benefit where none is shown to bring in more.
+
+        Where it is the base that is recommended, it is the reranker that comes nearest.
+        """
+        row, rows = self.recommended, self.choice
+        open_ = [own for own in rows if own["on_front"] is not None and own["reason"] not in _BARRED]
+        if row is not None and row["reason"] in _UNPAID:
+            unpaid = (own for own in rows if own["reason"] == _UNPAID[row["reason"]])
+            return max(unpaid, key=lambda own: own["net"], default=row)
+        if row is not None and row["reason"] == "barred":
+            open_ = self._better()
+        elif row is not None and row["reason"] in _FOR_THE_BASE:
+            open_ = [own for own in open_ if own["depth"] is not None]
+        for_base = row if row is not None and row["reason"] in _FOR_THE_BASE else None
+        return max(open_, key=lambda own: _goodness(self.bench, own), default=for_base)
+
+    def _better(self) -> list[dict[str, Any]]:
+        """The rerankers that are shown to be better than the base, whether they may be recommended or not."""
+        better = self.bench.quality.filter(verdict="better").select("system", "depth", "measure").rows()
+        return [row for row in self.choice if (row["system"], row["depth"], row["measure"]) in better]
+
+    def _at(self, axis: str, row: Row, **where: str) -> Row | None:
+        """The one row of an axis that is of the system and depth of another row."""
+        of = {"system": row["system"], "depth": row["depth"], **where}
+        same = (pl.col(name).eq_missing(value) for name, value in of.items())
+        return next(iter(rows_of(getattr(self.bench, axis).filter(*same))), None)
+
+    def _a_day(self, net: float | None) -> str:
+        return self.words("bench.why.a_day", net=money(net, self.currency, sign=True))
+
+    def _net_ends(self, returns: Row) -> dict[str, str]:
+        """The net benefit of a day, and both ends of its interval."""
+        net, low, high = (
+            money(returns[f"net_per_day{end}"], self.currency, sign=True) for end in ("", "_low", "_high")
+        )
+        return {"net": net, "ends": self.words("compare.interval", low=low, high=high)}
+
+    def _preference(self) -> Prefer:
+        """What the choice goes by: of itself by net benefit where that is known, and else by price."""
+        known = any(row["net"] is not None for row in self.choice if row["depth"] is not None)
+        prefer = self.bench.config.prefer
+        return "cheap" if prefer == "auto" and not (known and self.bench.config.value is not None) else prefer
+
+    def _cheap_by(self) -> str:
+        """What says which reranker is the cheapest: its cost, or without any price its time."""
+        return "cost" if any(row["cost"] for row in self.choice) else "time"
+
+    def _why(self, best: Row) -> str:
+        row, words, prefer = self.recommended, self.words, self._preference()
+        reasons, objective = {own["reason"] for own in self.choice}, objective_text(self.bench.config, words)
+        # What is asked of all that may be recommended, as far as it rules something out.
+        asked = [words("bench.why.objective", objective=objective)] if objective else []
+        asked += [words(f"bench.why.not_{reason}") for reason in ("failing", "loss") if reason in reasons]
+        values = {
+            "measure": best["measure"], "margin": f"{self.bench.config.margin:g}",
+            "within": words("bench.why.within", asked=words.listed(asked)) if asked else "",
+        }  # fmt: skip
+        if row is None or row["depth"] is None:
+            return self._why_none(best, values)
+        if prefer == "net":
+            return words("bench.why.by_net", **values)
+        surest = None
+        if prefer == "auto":
+            # The option whose net benefit has the greatest lower end, where a cheaper one is recommended in its place.
+            unpreferred = (own for own in self.choice if own["reason"] == "not_more" and own["depth"] is not None)
+            surest = max(unpreferred, key=lambda own: self._returns(own)["net_per_day_low"], default=None)
+        by = self._cheap_by() if prefer == "cheap" else prefer if surest is None else "alike"
+        why = words(
+            f"bench.why.by_{by}", ahead="" if surest is None else named(surest),
+            best="" if row_name(row) == row_name(best) else words("bench.why.other", best=named(best)),
+            low=self._a_day(self._returns(surest or row).get("net_per_day_low")), **values,
+        )  # fmt: skip
+        # Whether it is shown to be within the margin of the best, and which questions would show it.
+        code = "close" if row["not_inferior"] == "yes" else "far" if row["needed"] is None else "needed"
+        distance = words(f"bench.why.{code}", needed=amount(row["needed"]), **values)
+        return words("bench.why.and_distance", why=why, distance=distance)
+
+    def _returns(self, row: Row) -> Row:
+        return self._at("returns", row) or {}
+
+    def _why_none(self, best: Row, values: dict[str, str]) -> str:
+        """Why no reranker is recommended."""
+        words, reason = self.words, None if self.recommended is None else self.recommended["reason"]
+        if reason == "no_gain":
+            return self._no_gain(best, values)
+        if reason in _UNPAID:
+            # What the reranker with the highest net benefit comes to.
+            returns = self._returns(best)
+            if returns.get("net_per_day") is None:
+                return words("bench.why.net_unknown", **values)
+            return words(f"bench.why.{reason}", best=named(best), **self._net_ends(returns), **values)
+        if reason == "barred":
+            listed = [
+                words("bench.why.barred_by", system=named(row), reason=words(f"bench.reason.{row['reason']}"))
+                for row in self._better()
+            ]
+            return words("bench.why.barred", listed=words.listed(listed))
+        return words("bench.why.none" if reason is None else "bench.why.base", **values)
+
+    def _no_gain(self, best: Row, values: dict[str, str]) -> str:
+        """What the best reranker comes to, where none is shown to be better, and what so many questions can show."""
+        words, quality = self.words, self._at("quality", best, measure=best["measure"])
+        if quality is None:
+            return words("bench.why.no_reranker", **values)
+        detectable = "" if quality["detectable"] is None else words(
+            "bench.why.detectable", n=quality["n"], detectable=number(quality["detectable"], 3))  # fmt: skip
+        return words(
+            "bench.why.no_gain", best=named(best), difference=signed(quality["difference"], 3),
+            ends=difference_ends(quality, "difference", words), detectable=detectable, **values,
+        )  # fmt: skip
+
+    def _preferred(self, row: Row | None) -> Iterator[str]:
+        """What other preferences would recommend, beside what is recommended, and why it is not."""
+        words = self.words
+        for other in self.choice if row is not None else ():
+            if row is None or other["recommended"] or not other["preferred_by"]:
+                continue
+            apart = row_name(other) not in row["net_not_told_apart"] or row["net"] is None
+            yield words(
+                "bench.why.preferred", other=named(other), theirs=self._value(other), ours=self._value(row),
+                apart="" if apart else words("bench.why.not_apart"), reason=words(f"bench.reason.{other['reason']}"),
+                options=words.listed([f"--prefer {prefer}" for prefer in other["preferred_by"]]),
+            )  # fmt: skip
+
+    def _value(self, row: Row) -> str:
+        """Quality of an option, and its net benefit; without [value] its cost, without a price its time."""
+        words = self.words
+        if row["net"] is not None:
+            more = self._a_day(row["net"])
+        elif self._cheap_by() == "cost" and row["cost"] is not None:
+            more = words("bench.why.a_question", cost=money(row["cost"], self.currency))
+        else:
+            more = words("bench.why.ms", ms=milliseconds(row["p95"]))
+        return words("bench.why.value", measure=row["measure"], mean=number(row["quality"], 3), more=more)
+
+    def _quality(self, shown: Row) -> Iterator[str]:
+        row, words = self._at("quality", shown, measure=shown["measure"]), self.words
+        if row is not None:
+            values = {
+                "measure": row["measure"], "base": number(row["base"], 3), "reranked": number(row["reranked"], 3),
+                "difference": signed(row["difference"], 3), "ends": difference_ends(row, "difference", words),
+                "p": p_text(row["p_corrected"], sign=True), "most": number(row["ceiling"], 3),
+                "captured": percent(row["captured"]), "depth": row["depth"],
+            }  # fmt: skip
+            ceiling = "captured" if row["captured"] is not None else "ceiling" if row["ceiling"] is not None else "none"
+            yield words("bench.line.quality", **values, ceiling=words(f"bench.line.ceiling_{ceiling}", **values))
+
+    def _latency(self, shown: Row) -> Iterator[str]:
+        row, words = self._at("latency", shown, loop="sequential"), self.words
+        if row is not None:
+            spread = "" if row["repetitions"] <= 1 else words(
+                "bench.line.spread", n=row["repetitions"], least=milliseconds(row["p95_least"]),
+                greatest=milliseconds(row["p95_greatest"]),
+            )  # fmt: skip
+            yield words(
+                "bench.line.latency", p50=milliseconds(row["p50"]), p95=milliseconds(row["p95"]),
+                ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]), spread=spread,
+            )  # fmt: skip
+
+    def _rate(self, shown: Row) -> Iterator[str]:
+        """The sustained rate of a system, and what fails above it."""
+        for row in [own for own in rows_of(self.bench.sustained) if own["system"] == shown["system"]][:1]:
+            kind = "no_rate" if row["rate"] is None else "rate" if row["reason"] is None else "rate_below"
+            reason = "" if row["reason"] is None else self.words(f"bench.fails.{row['reason']}")
+            yield self.words(
+                f"bench.line.{kind}", name=named(row), objective=objective_text(self.bench.config, self.words),
+                rate=amount(row["rate"]), failing=amount(row["failing_rate"]), reason=reason,
+            )  # fmt: skip
+
+    def _cost(self, shown: Row) -> Iterator[str]:
+        row, words = self._at("costs", shown), self.words
+        if row is None or row["price"] is None:
+            return
+        if row["per_query"] is None:
+            yield words(f"bench.costs.{row['status']}", systems=single_line(row["system"]))
+            return
+        tokens = "" if row["tokens"] is None or row["counted"] is None else words(
+            f"bench.line.tokens_by_{row['counted']}", tokens=amount(row["tokens"]))  # fmt: skip
+        yield words(
+            "bench.line.cost" if row["per_day"] is None else "bench.line.cost_of_day", tokens=tokens,
+            cost=money(row["per_query"], row["currency"]), price=single_line(row["price"]),
+            day=money(row["per_day"], row["currency"]),
+        )  # fmt: skip
+
+    def _return(self, shown: Row) -> Iterator[str]:
+        """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
+        row, words = self._returns(shown), self.words
+        if row.get("net_per_day") is not None:
+            share = percent(row["p_positive"])
+            yield words("bench.line.return", share=share, success=row["success"], **self._net_ends(row))
+            if row["net_per_day_high"] is not None and row["net_per_day_high"] < 0:
+                yield words("bench.line.no_return")
+        if row.get("worth_gain") is not None:
+            low, high = row["worth_gain_low"], row["worth_gain_high"]
+            few = row["worth"] == "open" and (low is None or not low < worth_of(self.bench.scores)[0].least <= high)
+            gain = percent(row["worth_gain"], 1, sign=True)
+            code = "few" if few else row["worth"]
+            yield words(f"bench.worth.{code}", gain=gain, measure=row["worth_measure"], n=MIN_QUESTIONS)
+
+    def sheet(self) -> Sheet:
+        """One row a system: quality, difference, P95, sustained rate, cost of a question, net of a day."""
+        rows, words = shown_rows(self.bench), self.words
+        measure = rows[0]["measure"] if rows else words("bench.head.mean")
+        texts = {
+            "difference": self._difference_cell, "p95": lambda row: milliseconds(row["p95"]),
+            "rate": self._rate_cell, "cost": self._cost_cell, "net": self._net_cell,
+        }  # fmt: skip
+        columns = [
+            Column[Row](self.bench.config.name, row_name),
+            Column[Row](measure, lambda row: number(row["quality"], 3), lambda row: _goodness(self.bench, row)),
+            *(Column[Row](words(f"bench.head.short.{name}"), text, optional=True) for name, text in texts.items()),
+        ]
+        n, family = self.bench.quality["n"].max() or 0, words("bench.summary.family", n=len(self.bench.quality))
+        notes = [words("bench.summary.marks", questions=words("count.questions", n=n), family=family)]
+        if left_out := len(self.choice) - len(rows):
+            notes.append(words("bench.summary.left_out", n=left_out))
+        if any("@" in self._rate_cell(row) for row in rows):
+            notes.append(words("bench.summary.rate_at"))
+        return sheet_of(rows, columns, notes)
+
+    def _difference_cell(self, row: Row) -> str:
+        quality = self._at("quality", row, measure=row["measure"])
+        return "–" if quality is None else signed(quality["difference"], 3) + MARKS.get(quality["verdict"], "")
+
+    def _rate_cell(self, row: Row) -> str:
+        sustained = [own for own in rows_of(self.bench.sustained) if own["system"] == row["system"]]
+        if row["depth"] is None or not sustained:
+            return "–"
+        rate, depth = sustained[0]["rate"], sustained[0]["depth"]
+        return amount(rate) if rate is None or depth == row["depth"] else f"{amount(rate)} @{depth}"
+
+    def _cost_cell(self, row: Row) -> str:
+        costs = None if row["depth"] is None else self._at("costs", row)
+        return "–" if costs is None else money(costs["per_query"], costs["currency"] or "USD")
+
+    def _net_cell(self, row: Row) -> str:
+        net = None if row["depth"] is None else self._returns(row).get("net_per_day")
+        return money(net, self.currency, sign=True)
+
+
+# Care ----------------------------------------------------------------------------------------------------------------
+
+
+def care(bench: Bench, words: Words) -> Iterator[str]:
+    """What could mislead: failures, lists that do not change, pairs that were cut, labels that are missing, notes."""
+    failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
+    listed = [
+        words("bench.care.failed_of", system=named(row), n=row["n_censored"], total=row["n"])
+        for row in rows_of(failed) if row["n_censored"] > 0
+    ]  # fmt: skip
+    if listed:
+        yield words("bench.care.failed", listed=words.listed(listed))
+    for code, condition in _CONDITIONS.items():
+        if systems := [named(row) for row in rows_of(bench.diagnostics.filter(condition))]:
+            yield words(f"bench.care.{code}", systems=words.listed(systems))
+    loads: dict[str, list[str]] = {}
+    for row in rows_of(in_order(bench.throughput.filter(pl.col("little_gap").abs() > _LITTLE), bench.config)):
+        loads.setdefault(named(row), []).append(load_text(row, words))
+    if loads:
+        listed = [words("bench.care.little_of", system=name, loads=words.listed(own)) for name, own in loads.items()]
+        yield words("bench.care.little", levels=words.listed(listed))
+    if bench.folder.kind == "rerank":
+        yield from status_notes(rows_of(bench.costs), words)
+    # The first note of each kind, and how many more there are.
+    kinds: dict[str, list[Note]] = {}
+    for note in map(Note.of_json, bench.folder.manifest.get("notes", ())):
+        kinds.setdefault(note.code, []).append(note)
+    for first, *others in kinds.values():
+        more = words("bench.care.alike", n=len(others)) if others else ""
+        yield words("runs.note", note=note_text(first, words)) + more
+
+
+_CONDITIONS = {
+    "unchanged": (pl.col("tau") == 1) & (pl.col("depth") > 1),
+    "same_set": (pl.col("overlap") == 1) & (pl.col("tau") < 1) & (pl.col("depth") > pl.col("k")),
+    "truncated": pl.col("truncated") > _TRUNCATED,
+    "tied": pl.col("ties") > _TIED,
+    "unjudged": pl.col("judged_before") - pl.col("judged_after") > _LESS_JUDGED,
+    "unstable": pl.col("n_unstable") > 0,
+    "repaired": pl.col("n_repaired") > 0,
+}
+"""What a row of the diagnostics shows that a reader should know."""

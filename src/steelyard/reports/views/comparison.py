@@ -1,0 +1,382 @@
+"""A comparison: its verdict, a sheet for each measure, those of drift, segments and settings; and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.json_text import plain
+from steelyard.comparison.drift import Drift
+from steelyard.comparison.plan import Family
+from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow, Segmentation
+from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.data.segments import LENGTHS, UNTAGGED
+from steelyard.reports.views.changes import (
+    changes_json,
+    changes_sheets,
+    changes_text,
+    settings_json,
+    settings_notes,
+    settings_sheet,
+)
+from steelyard.reports.views.comparison_notes import (
+    family_text,
+    label_notes,
+    left_out_notes,
+    letter_notes,
+    method_notes,
+    missing_notes,
+    needed_notes,
+    secondary_notes,
+    tie_notes,
+    weighing_notes,
+)
+from steelyard.reports.views.corrections import label_correction_notes, labels_json
+from steelyard.reports.views.headline import headline
+from steelyard.reports.views.notes import notes_json, signature_note
+from steelyard.reports.views.numbers import number, p_text, percent, signed
+from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.verdicts import (
+    column_head,
+    counts_text,
+    difference_text,
+    effect_text,
+    group_letters,
+    interval_text,
+    relative_text,
+    signed_ends,
+    verdict_text,
+)
+from steelyard.reports.views.view import Block, Look, Text, View
+from steelyard.reports.visible import visible
+from steelyard.reports.words import Words, read_words
+
+MARKS = {"better": "†", "worse": "‡"}
+"""Signs of systems that differ from the reference, for papers."""
+
+_WIDE = 120
+"""Columns from which on a table has room for the relative change."""
+
+_OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
+
+
+def _blocks(comparison: Comparison, look: Look) -> Iterator[Block]:
+    """The verdict, tables, and the questions that moved."""
+    yield Text(headline(comparison, look.words), "bold")
+    has_room = look.format != "table" or look.width is None or look.width >= _WIDE
+    yield from comparison_sheets(comparison, look.words, relative=has_room)
+    for changes in comparison.changes:
+        if look.format == "table":
+            yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
+        else:
+            yield from changes_sheets(changes, look.words)
+
+
+def comparison_sheets(
+    comparison: Comparison, words: Words | None = None, *, relative: bool = False, marks: bool = False
+) -> Iterator[Sheet]:
+    """One sheet a measure, the first one with what holds for all; then of judge drift, of segments and of settings.
+
+    words       English by default
+    relative   with a column for the difference as a share of the baseline's mean
+    marks      † and ‡ at the means of better and worse systems, for a paper; explained in the notes
+    """
+    words = words or read_words("en")
+    yield from measure_sheets(comparison, words, relative=relative, marks=marks)
+    if (drift := drift_sheet(comparison, words)) is not None:
+        yield drift
+    yield from segment_sheets(comparison, words)
+    if comparison.settings is not None and (differing := settings_sheet(comparison.settings, words)) is not None:
+        yield differing
+
+
+def measure_sheets(
+    comparison: Comparison, words: Words, *, relative: bool = False, marks: bool = False
+) -> Iterator[Sheet]:
+    """The sheets of the measures alone, of `comparison_sheets`."""
+    for position, measure in enumerate(map(str, comparison.measures)):
+        sheet = _measure_sheet(comparison, measure, words, relative=relative, marks=marks)
+        if comparison.sensitivity is not None:
+            sheet.notes += label_notes(comparison.sensitivity, position, words)
+            sheet.notes += tie_notes(comparison.sensitivity, position, words)
+        if position == 0:
+            sheet.notes += [*missing_notes(comparison, words), *weighing_notes(comparison, words)]
+            sheet.notes += [*method_notes(comparison, words)]
+            sheet.notes += [words("compare.marks", reference=comparison.reference)] if marks else []
+            sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
+            sheet.notes += signature_note(comparison.signature, words)
+        yield sheet
+
+
+def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relative: bool, marks: bool) -> Sheet:
+    rows = comparison.rows[measure]
+    letters = group_letters(comparison.groups.get(measure, []))
+    columns = {
+        "mean": [number(row.mean) + (MARKS.get(row.verdict, "") if marks else "") for row in rows],
+        "difference": [difference_text(row) for row in rows],
+        **({"relative": [relative_text(row) for row in rows]} if relative else {}),
+        "interval": [interval_text(row, comparison, words) for row in rows],
+        "p": [p_text(row.adjusted) for row in rows],
+        "effect": [effect_text(row) for row in rows],
+        "counts": [counts_text(row) for row in rows],
+        **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
+        "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
+    }
+    apart = any(row.reason == "other judge" for row in rows)
+    best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean and not apart}
+    is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
+    names = ("value" if name == "mean" and is_percentile else name for name in columns)
+    header = [measure, *(column_head(name, comparison, words) for name in names)]
+    cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
+    notes = [
+        *label_correction_notes(comparison, measure, words), *left_out_notes(comparison, measure, words),
+        *letter_notes(comparison, measure, words), *needed_notes(rows, words),
+    ]  # fmt: skip
+    return Sheet(header, cells, best, notes)
+
+
+_COLUMNS = ("questions", "difference", "interval", "p", "counts", "detectable", "verdict")
+
+
+_FEW = ("few_anchors", "few_labels", "no_gold")
+_OTHERWISE = {"few anchors", "few labels", "no gold", "other judge"}
+"""Reasons that have a note of their own, or that of the whole comparison."""
+
+
+def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
+    """One sheet a measure, the first with what holds for all; none where questions are not parted."""
+    segmentation = comparison.segmentation
+    if segmentation is None:
+        return
+    several = len(comparison.rows[str(comparison.measures[0])]) > 2
+    for position, measure in enumerate(map(str, comparison.measures)):
+        rows = [
+            (segment_text(name, segmentation.by, words) + (f" · {row.system}" if several else ""), row, part)
+            for name, part in comparison.segments.items()
+            for row in part.rows[measure]
+            if not row.is_reference
+        ]
+        title = words("compare.segments.title", measure=measure, by=words(f"compare.by.{segmentation.by or 'mask'}"))
+        header = [title, *(column_head(name, comparison, words) for name in _COLUMNS)]
+        cells = [
+            [name, f"{row.n:,}", difference_text(row), interval_text(row, part, words), p_text(row.adjusted),
+             counts_text(row),
+             f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–", _short_verdict(row, part, words)]
+            for name, row, part in rows
+        ]  # fmt: skip
+        notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
+        untested = {row.reason for _, row, _ in rows if row.verdict == "no test"}
+        notes += [words("compare.segments.no_test")] if untested - _OTHERWISE else []
+        notes += [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
+        yield Sheet(header, cells, set(), notes)
+
+
+def segment_text(name: str, by: str | None, words: Words) -> str:
+    """The name of a segment for a reader; a tag, and the name of a mask of one's own, is its own name."""
+    if by is None or (by == "tag" and name != UNTAGGED):
+        return name
+    return words(f"compare.segment.{name.strip('()')}")
+
+
+def _short_verdict(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
+    """The verdict without its figures, which have columns of their own."""
+    key = {"no difference shown": "no_difference", "no test": "untested"}.get(row.verdict)
+    return words(f"compare.verdict.{key}") if key else verdict_text(row, comparison, words)
+
+
+def _notes(comparison: Comparison, segmentation: Segmentation, words: Words) -> Iterator[str]:
+    yield words(
+        "compare.segments.how", test=words(f"compare.test.{segmentation.test}"), alpha=f"{comparison.alpha:g}",
+        correction=words(f"compare.method.{segmentation.correction}"),
+        family=family_text(comparison, segmentation.families[0], words, segments=len(segmentation.names)),
+    )  # fmt: skip
+    yield from secondary_notes(comparison, segmentation.families, words, segments=len(segmentation.names))
+    if segmentation.by == "tag":
+        yield words("compare.segments.tag")
+    if segmentation.lengths:
+        listed = words("compare.segments.between").join(_lengths(segmentation.lengths, words))
+        yield words("compare.segments.bounds", listed=listed)
+
+
+def _lengths(lengths: Mapping[str, Mapping[str, tuple[int, int]]], words: Words) -> Iterator[str]:
+    """Which questions of each language are short, medium and long."""
+    for code, bounds in lengths.items():
+        listed = [
+            words("compare.segments.of_length", name=words(f"compare.segment.{length}"), fewest=bounds[length][0],
+                 most=bounds[length][1])
+            for length in LENGTHS if length in bounds
+        ]  # fmt: skip
+        named = words(f"compare.segment.{code}")
+        yield words("compare.segments.of_language", language=named, listed=words("list.comma").join(listed))
+
+
+_HEADS = ("measure", "as_judged", "shift", "interval", "without", "share", "anchors", "bound", "verdict")
+_UNLIKE = 0.05
+"""Of the checks of anchors."""
+
+
+def drift_sheet(comparison: Comparison, words: Words) -> Sheet | None:
+    """A row for each system that another judge judged than the baseline, and measure; None where one judged all."""
+    drift = comparison.drift
+    if drift is None:
+        return None
+    rows = [
+        [
+            row["system"], row["measure"], signed(_number(row["as_judged"]), 4), signed(_number(row["shift"]), 4),
+            signed_ends(_number(row["shift_low"]), _number(row["shift_high"]), words),
+            signed(_number(row["difference"]), 4), percent(row["share"]), f"{row['n_anchors']:,}",
+            signed_ends(_number(row["bound_low"]), _number(row["bound_high"]), words),
+            words(f"compare.drift.verdict.{row['bound_verdict'].split()[0]}"),
+        ]
+        for row in drift.frame.iter_rows(named=True)
+    ]  # fmt: skip
+    level = f"{100 * (1 - comparison.alpha):g}"
+    header = [words("compare.drift.title"), *(words(f"compare.drift.head.{head}", level=level) for head in _HEADS)]
+    differing = [
+        words("compare.drift.differs", system=system, baseline=comparison.reference, difference=difference)
+        for system, difference in drift.differing.items()
+    ]
+    origin = words(f"compare.drift.{'frozen' if drift.frozen else 'own'}")
+    notes = [*map(visible, differing), words("compare.drift.how", baseline=comparison.reference, anchors=origin)]
+    if (drift.frame["elsewhere"] > 0).any():
+        notes.append(words("compare.drift.bound"))
+        notes += map(visible, _likeness(drift, words))
+    return Sheet(header, rows, set(), notes, n_labels=2)
+
+
+def _likeness(drift: Drift, words: Words) -> Iterator[str]:
+    """What the checks of anchors say of each system and measure, or that there are none."""
+    for row in drift.frame.filter(pl.col("elsewhere") > 0).iter_rows(named=True):
+        names = {"system": row["system"], "measure": row["measure"]}
+        if row["score"] is None and row["length"] is None:
+            yield words("compare.drift.unchecked", **names)
+            continue
+        unlike, moving = (
+            [name for name in ("score", "length") if (row[f"{of}{name}"] or 1.0) <= _UNLIKE] for of in ("", "moved_")
+        )
+        if unlike:
+            how = words.listed([words(f"compare.drift.by.{name}") for name in unlike])
+            yield words("compare.drift.unlike", **names, how=how)
+        else:
+            p = [p_text(_number(row[name]), sign=True) for name in ("score", "length")]
+            yield words("compare.drift.alike", **names, score=p[0], length=p[1])
+        if moving:
+            how = words.listed([words(f"compare.drift.by.{name}") for name in moving])
+            yield words("compare.drift.moves", **names, how=how)
+
+
+def drift_json(drift: Drift) -> dict[str, Any]:
+    """All of it; null where there is no number."""
+    return {"frozen": drift.frozen, "differing": dict(drift.differing), "systems": drift.frame.to_dicts()}
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """Everything; rows have the columns of `Comparison.frame`."""
+    sensitivity, settings = comparison.sensitivity, comparison.settings
+    return {
+        "signature": str(comparison.signature),
+        "headline": headline(comparison, read_words("en")),
+        "baseline": comparison.baseline,
+        "reference": comparison.reference,
+        "test": comparison.test,
+        "correction": comparison.correction,
+        "primary": comparison.primary,
+        **_families(comparison.families),
+        "alpha": comparison.alpha,
+        "margin": comparison.margin,
+        "seed": comparison.seed,
+        "missing": comparison.missing,
+        **({"notes": notes_json(comparison.notes)} if comparison.notes else {}),
+        "measures": _measures(comparison),
+        "agreement": [asdict(agreement) for agreement in comparison.agreement],
+        "components": comparison.components.to_dicts(),
+        **({} if comparison.labels is None else {"labels": labels_json(comparison.labels)}),
+        **({} if comparison.drift is None else {"drift": drift_json(comparison.drift)}),
+        "segments": _segments(comparison),
+        "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
+        "changes": [changes_json(change) for change in comparison.changes],
+        "settings": None if settings is None else settings_json(settings),
+        "recipe": comparison.recipe,
+    }
+
+
+def _measures(comparison: Comparison) -> dict[str, Any]:
+    return {
+        measure: {
+            "questions": comparison.n[measure],
+            "left_out": comparison.left_out[measure],
+            "lacking": comparison.lacking[measure],
+            "systems": [_row(row, comparison) for row in rows],
+            "groups": comparison.groups.get(measure),
+        }
+        for measure, rows in comparison.rows.items()
+    }
+
+
+def _families(families: Sequence[Family]) -> dict[str, Any]:
+    """What the correction of the primary measure covers, and that of the secondary ones; null without any."""
+    return {"family": families[0].covers, "secondary": asdict(families[1]) if len(families) > 1 else None}
+
+
+def _row(row: ComparisonRow, comparison: Comparison) -> dict[str, Any]:
+    values = {name: plain(getattr(row, name)) for name in _OF_ROWS}
+    return {**values, "in_words": verdict_text(row, comparison, read_words("en"))}
+
+
+def _segments(comparison: Comparison) -> dict[str, Any] | None:
+    segmentation = comparison.segmentation
+    if segmentation is None:
+        return None
+    return {
+        "by": segmentation.by,
+        "test": segmentation.test,
+        "correction": segmentation.correction,
+        **_families(segmentation.families),
+        "lengths": segmentation.lengths,
+        "parts": {name: {"measures": _measures(part)} for name, part in comparison.segments.items()},
+    }
+
+
+def _sensitivity(sensitivity: Sensitivity) -> dict[str, Any]:
+    left_out = {"measure", "system", "mean", *(() if sensitivity.labelled else ("low", "high", "judged"))}
+    content: dict[str, Any] = {}
+    for row in sensitivity.frame.iter_rows(named=True):
+        figures = {name: value for name, value in row.items() if name not in left_out}
+        content.setdefault(row["measure"], {})[row["system"]] = figures
+    return content
+
+
+def _csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """A row for each measure and system, then the same of each segment, with verdicts in English.
+
+    `group` has the letters of the groups of systems that are not shown to differ.
+    """
+    rows = []
+    for segment, part in [("", comparison), *comparison.segments.items()]:
+        for measure, systems in part.rows.items():
+            letters = group_letters(part.groups.get(measure, []))
+            rows += [
+                {"measure": measure, **_row(row, part), "group": letters.get(row.system), "segment": segment}
+                for row in systems
+            ]
+    return rows
+
+
+VIEWS = {
+    Comparison: View[Comparison](
+        "a comparison",
+        blocks=_blocks,
+        data=lambda comparison, words: _data(comparison),
+        has_parts=True,
+        rows=_csv_rows,
+        papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
+    )
+}

@@ -1,0 +1,311 @@
+"""A diagnosis in words: where the gold was lost, what could be reached, and what to try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.diagnosis.advice import Advice
+from steelyard.diagnosis.diagnosing import Diagnosis
+from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
+from steelyard.diagnosis.thresholds import RERANKED
+from steelyard.reports.views.notes import signature_note
+from steelyard.reports.views.numbers import count, number, p_text, part_of, percent, signed
+from steelyard.reports.views.outcomes import outcome_name, outcome_sections, tags_sheet
+from steelyard.reports.views.sheet import Paragraph, Section, Sheet
+from steelyard.reports.visible import visible
+from steelyard.reports.words import Words
+
+_PAIRS = 5
+_RARE = {"failed", "missing", "no_gold"}
+_SHARES = {"explained", "share", "share_others", "shown", "wished", "utilization"}
+_SIGNED = {"ndcg", "recall"}
+_WORTHWHILE = 0.01
+_EVIDENCE = 3
+"""Systems whose numbers a card of advice shows; it names all."""
+
+
+def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
+    """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try.
+
+    Where no question has gold, nothing is said of retrieval but that; where there are answers, not even that.
+    """
+    if diagnosis.has_gold:
+        yield Section("funnel", words("diagnose.funnel"), sheets=[funnel_sheet(diagnosis, words)])
+        if by_tag := tag_sheet(diagnosis, words):
+            yield Section("by_tag", words("diagnose.by_tag"), sheets=[by_tag])
+    elif not diagnosis.is_of_answers_alone:
+        text = words("diagnose.no_gold", n=diagnosis.funnels[0].n_queries)
+        yield Section("funnel", words("diagnose.funnel"), [Paragraph(text)])
+    yield from outcome_sections(diagnosis, words)
+    if diagnosis.has_gold:
+        sheets = [ceilings_sheet(diagnosis, words), *_deeper(diagnosis, words)]
+        yield Section("ceilings", words("diagnose.ceilings"), sheets=sheets)
+        if pairs := _pairs(diagnosis, words):
+            yield Section("pairs", words("diagnose.pairs"), sheets=pairs)
+    yield Section("advice", words("diagnose.advice"), list(_advice_paragraphs(diagnosis, words)))
+
+
+def stage_name(code: str, words: Words) -> str:
+    """What a stage of the funnel is called."""
+    return words(f"diagnose.stage.{code}")
+
+
+def worst_stage(funnel: Funnel) -> tuple[str, int] | None:
+    """The stage that loses most questions of a system, and how many; the earliest of equal ones; None for no loss."""
+    losses = [(stage, n) for stage, n in funnel.counts().items() if n and stage not in NOT_LOST]
+    return max(losses, key=lambda loss: loss[1], default=None)
+
+
+# Where the gold was lost ---------------------------------------------------------------------------------------------
+
+
+def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
+    """A row a stage, a column a system: how many questions, and their share; all questions in the last row."""
+    funnels = diagnosis.funnels
+    rows = [
+        [stage_name(stage, words),
+         *(part_of(own.counts()[stage], own.n_queries) if stage in own.stages else "–" for own in funnels)]
+        for stage in stages_of(funnels)
+    ]  # fmt: skip
+    rows.append([words("diagnose.head.total"), *(count(own.n_queries) for own in funnels)])
+    notes = [*_funnel_notes(diagnosis, words), *signature_note(diagnosis.signature, words)]
+    return Sheet([words("diagnose.head.stage"), *(own.system for own in funnels)], rows, notes=notes)
+
+
+def stages_of(funnels: Sequence[Funnel]) -> list[str]:
+    """Stages with questions of some system, and those that some system can lose questions at; in order."""
+    return [
+        stage
+        for stage in STAGES
+        if any(funnel.counts()[stage] for funnel in funnels)
+        or (stage not in _RARE and any(stage in funnel.stages for funnel in funnels))
+    ]
+
+
+def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
+    funnels, k, depths = diagnosis.funnels, diagnosis.k, dict[int, list[str]]()
+    yield words("diagnose.note.funnel", k=k)
+    for funnel in funnels:
+        depths.setdefault(funnel.depth, []).append(funnel.system)
+    for depth, systems in sorted(depths.items()):
+        key = "depth" if len(depths) == 1 else "depth_of"
+        yield words(f"diagnose.note.{key}", depth=depth, systems=words.listed(systems))
+    if untold := [funnel.untold for funnel in funnels if funnel.n_untold]:
+        yield words(f"diagnose.note.{untold[0]}")
+    if any(funnel.counts()["unused"] for funnel in funnels):
+        yield words("diagnose.note.unused", k=k)
+    for funnel in funnels if len(funnels) <= _PAIRS else ():
+        # How much of the gold was retrieved where a question may have several pieces, and how much was cut apart.
+        retrieved, total = funnel.n_at_stage["found"], int(funnel.n_gold.sum())
+        if total > funnel.n_winnable:
+            key = "pieces" if funnel.by_evidence else "documents"
+            yield words(f"diagnose.note.{key}", system=funnel.system, found=retrieved, total=total, k=k)
+        if funnel.split is not None and funnel.split.any():
+            yield words("diagnose.note.split", system=funnel.system, n=int(funnel.split.sum()))
+
+
+def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
+    """Questions by tag, a row each: at which stages one system lost them, or how many each of several systems won."""
+    several = len(diagnosis.funnels) > 1
+    stages = [] if several else [stage for stage, n in diagnosis.funnels[0].counts().items() if n]
+    heads = [own.system for own in diagnosis.funnels] if several else [stage_name(stage, words) for stage in stages]
+
+    def cells(funnels: Sequence[Funnel]) -> list[str]:
+        counts = [own.counts() for own in funnels]
+        if not several:
+            return [count(counts[0][stage]) for stage in stages]
+        return [part_of(n["found"] + n["unused"], own.n_winnable) for n, own in zip(counts, funnels, strict=True)]
+
+    sheet = tags_sheet(diagnosis.by_tag, heads, cells, lambda own: own.n_winnable, words, area="diagnose")
+    if sheet is not None and several:
+        sheet.notes.insert(0, words("diagnose.note.found_by_tag", k=diagnosis.k))
+    return sheet
+
+
+def stage_lists(diagnosis: Diagnosis, stages: Sequence[str], words: Words) -> str:
+    """Ids of the questions at some stages of the funnel, or of some outcomes, a line for each system and stage.
+
+    A system whose answers are not read has no question of any outcome.
+    """
+    lines, outcomes = list[str](), {own.system: own for own in diagnosis.outcomes}
+    for funnel in diagnosis.funnels:
+        for stage in stages:
+            if stage in STAGES:
+                name, listed = stage_name(stage, words), funnel.at(stage)
+            else:
+                name, of_system = outcome_name(stage, words), outcomes.get(funnel.system)
+                listed = [] if of_system is None else of_system.at(stage)
+            ids = words("list.comma").join(listed) or words("diagnose.none")
+            lines.append(visible(words("diagnose.listed", system=funnel.system, stage=name, ids=ids)))
+    return "\n".join(lines) + "\n"
+
+
+# What could be reached -----------------------------------------------------------------------------------------------
+
+
+def ceilings_sheet(diagnosis: Diagnosis, words: Words, *, measure: str | None = None) -> Sheet:
+    """A row a system: a measure as it is, with perfect orders of the first N, and what a reranker captured of that."""
+    ceilings = diagnosis.ceilings
+    measure = diagnosis.measure if measure is None else measure
+    j = list(ceilings.measures).index(measure)
+    places = [place for place in range(len(ceilings.ns)) if not np.isnan(ceilings.perfect[:, j, place]).all()]
+    ns = [ceilings.ns[place] for place in places]
+    captured = {(row.system, row.n): row.share for row in diagnosis.captured if row.measure == measure}
+    reranked = {system for system, _ in captured}
+    deepest = max((n for n in ns if n <= RERANKED), default=min(ns, default=0))
+    header = [measure, words("diagnose.head.base"), words("diagnose.head.reached")]
+    header += [*(words("diagnose.head.perfect", n=n) for n in ns), words("diagnose.head.captured", n=deepest)]
+    rows = [
+        [system, number(ceilings.base[i, j], 3) if system in reranked else "–", number(ceilings.reached[i, j], 3),
+         *(number(ceilings.perfect[i, j, place], 3) for place in places), percent(captured.get((system, deepest)))]
+        for i, system in enumerate(ceilings.systems)
+    ]  # fmt: skip
+    if not captured:
+        header, *rows = [[row[0], *row[2:-1]] for row in (header, *rows)]
+    unknown = any(cell == "–" for row in rows for cell in row[-len(ns) - bool(captured) :])
+    bound = "recall" in measure and any(funnel.by_evidence for funnel in diagnosis.funnels)
+    said = {"perfect": ns, "captured": captured, "unknown": ns and unknown, "shallow": not ns, "bound": ns and bound}
+    notes = [words(f"diagnose.note.{key}", n=min(ceilings.ns)) for key, holds in said.items() if holds]
+    return Sheet(header, rows, notes=notes)
+
+
+def _deeper(diagnosis: Diagnosis, words: Words) -> Iterator[Sheet]:
+    """Recall and hit rate with more results than k, where any list is that deep."""
+    ceilings, k = diagnosis.ceilings, diagnosis.k
+    places = [place for place in range(len(ceilings.deeper_ks)) if not np.isnan(ceilings.deeper[:, :, place]).all()]
+    header, rows = [words("diagnose.head.system")], [[system] for system in ceilings.systems]
+    for a, name in enumerate(ceilings.deeper_names):
+        header += [f"{name}@{k}", *(f"@{ceilings.deeper_ks[place]}" for place in places)]
+        for i, row in enumerate(rows):
+            row.append(number(diagnosis.curves.at(i, name, k), 3))
+            row += [number(ceilings.deeper[i, a, place], 3) for place in places]
+    if places:
+        yield Sheet(header, rows, notes=[words("diagnose.note.deeper", k=k)])
+
+
+def _pairs(diagnosis: Diagnosis, words: Words) -> list[Sheet]:
+    """The pairs of systems that complete each other best; none for one system."""
+    pairs = [pair for pair in diagnosis.ceilings.pairs if pair.measure == diagnosis.measure]
+    rows = [
+        [f"{pair.first} + {pair.second}", number(pair.mean, 3), signed(pair.gain, 3), count(pair.first_only),
+         count(pair.second_only)]
+        for pair in sorted(pairs, key=lambda pair: (-pair.mean, pair.first, pair.second))[:_PAIRS]
+    ]  # fmt: skip
+    heads = [words(f"diagnose.head.{name}") for name in ("pair_mean", "pair_gain", "first_only", "second_only")]
+    return [Sheet([diagnosis.measure, *heads], rows, notes=[words("diagnose.note.pairs")])] if rows else []
+
+
+# What to try ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AdviceText:
+    """A piece of advice in words, a sentence or a few for every part.
+
+    title      the pattern;   evidence   the numbers that show it;   action   what to try
+    gain       what could be won; empty where nothing was measured
+    """
+
+    title: str
+    evidence: str
+    action: str
+    gain: str
+
+
+@dataclass(frozen=True)
+class AdviceCard:
+    """One pattern, in all systems that show it: text as of AdviceText, and the questions of all of them."""
+
+    text: AdviceText
+    query_ids: tuple[str, ...]
+
+
+def _advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
+    """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
+    cards, actions = advice_cards(diagnosis.advice, words), set[str]()
+    for place, card in enumerate(cards[:limit], 1):
+        text = card.text
+        # What to do about two tags is one thing.
+        parts = [text.evidence, *([] if text.action in actions else [text.action]), *([text.gain] if text.gain else [])]
+        parts += [words("diagnose.questions", ids=words.listed(list(card.query_ids)))] if card.query_ids else []
+        actions.add(text.action)
+        title = words("diagnose.numbered", place=place, title=text.title)
+        yield Paragraph(words("diagnose.between").join(parts), title)
+    if not cards:
+        yield Paragraph(words("diagnose.no_advice"))
+    if len(cards) > limit:
+        yield Paragraph(words("diagnose.more_advice", n=len(cards) - limit))
+
+
+def advice_cards(advice: Sequence[Advice], words: Words) -> list[AdviceCard]:
+    """Advice in words, in its order; a pattern that several systems show is one card, where it comes first."""
+    patterns: dict[tuple[str, str], list[tuple[Advice, AdviceText]]] = {}
+    for item in advice:
+        text = advice_text(item, words)
+        patterns.setdefault((item.code, text.title), []).append((item, text))
+    cards = []
+    for alike in patterns.values():
+        evidence = words("diagnose.between").join(text.evidence for _, text in alike[:_EVIDENCE])
+        card = replace(alike[0][1], evidence=evidence)
+        if len(alike) > 1:
+            gains = [
+                words("advice.gain_of", gain=_gain(item), systems=words.listed(list(item.systems))) for item, _ in alike
+            ]
+            card = replace(card, gain=_gain_text(alike[0][0], words.listed(gains), words))
+        query_ids = dict.fromkeys(query_id for item, _ in alike for query_id in item.query_ids)
+        cards.append(AdviceCard(card, tuple(query_ids)))
+    return cards
+
+
+def advice_text(advice: Advice, words: Words) -> AdviceText:
+    """A piece of advice in words."""
+    numbers, key = advice.numbers, f"advice.{advice.code}"
+    values = {name: _value(name, value) for name, value in numbers.items()}
+    values |= {"measure": advice.measure, "n": numbers["n"]}
+    if advice.code in ("cluster_language", "cluster_long"):
+        name = numbers.get("name")
+        values |= {"language": words(f"advice.language.{name}"), "unit": words(f"advice.unit_{name}")}
+    if advice.code == "shifted":
+        values["beside"] = words("advice.shifted.next" if numbers["by"] == 1 else "advice.shifted.previous")
+    evidence = [words(f"{key}.evidence", **values)]
+    if numbers.get("below"):
+        evidence.append(words("advice.below", **values))
+    if advice.explains:
+        evidence.append(words("advice.explains", **values))
+    if untold := numbers.get("untold"):
+        evidence.append(words(f"diagnose.note.{untold}"))
+    # A better order alone helps where more results do not raise recall.
+    more = numbers.get("recall_more")
+    more_helps = isinstance(more, float) and more - float(str(numbers["recall_k"])) >= _WORTHWHILE
+    kind = "_reranker" if advice.code == "not_ranked" and not more_helps else ""
+    kind = "_gains" if advice.code == "no_gold" and "most" in values else kind
+    return AdviceText(
+        words(f"{key}.title", **values), words("diagnose.between").join(evidence),
+        words(f"{key}.action{kind}", **values),
+        "" if math.isnan(advice.gain) else _gain_text(advice, _gain(advice), words),
+    )  # fmt: skip
+
+
+def _gain(advice: Advice) -> str:
+    return percent(advice.gain) if advice.measure == "answers" else number(advice.gain, 3)
+
+
+def _gain_text(advice: Advice, gain: str, words: Words) -> str:
+    """How much could be won, as a sentence."""
+    if advice.measure == "answers":
+        return words("advice.gain_answers", gain=gain)
+    return words("advice.gain", gain=gain, measure=advice.measure)
+
+
+def _value(name: str, value: object) -> object:
+    if not isinstance(value, float):
+        return value
+    if name in _SHARES:
+        return percent(value)
+    if name == "p":
+        return p_text(value, sign=True)
+    return signed(value, 3) if name in _SIGNED else number(value, 3)

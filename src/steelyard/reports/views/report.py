@@ -1,0 +1,321 @@
+"""A whole report: its title, its summary in a few sentences, its table for a paper, and its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.base.arrays import Bools, Floats
+from steelyard.comparison.result import Comparison
+from steelyard.comparison.sensitivity import moved_by_ties, overlapping
+from steelyard.diagnosis.advice import MISTAKES
+from steelyard.experiment.table.same_judge import comparable
+from steelyard.reports.contents import Contents
+from steelyard.reports.views.comparison import MARKS, drift_sheet, measure_sheets
+from steelyard.reports.views.comparison_notes import method_notes
+from steelyard.reports.views.corrections import corrected_sheet
+from steelyard.reports.views.diagnosis import advice_text, diagnosis_sections, stage_name, worst_stage
+from steelyard.reports.views.headline import headline, headline_numbers
+from steelyard.reports.views.judge_card import judge_card
+from steelyard.reports.views.notes import notes_of_systems
+from steelyard.reports.views.numbers import best_places, number, p_text, percent
+from steelyard.reports.views.ratings import rating_sheets, rating_text, ratings_overview
+from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.views.sheet import Paragraph, Section, Sheet
+from steelyard.reports.views.verdicts import difference_text
+from steelyard.reports.visible import visible
+from steelyard.reports.words import Words
+
+_NAMELESS = ("questions", "truth", "qrels")
+"""Names of gold that say no more than what it is."""
+
+
+def title_text(contents: Contents, words: Words) -> str:
+    """The title that was asked for, or the one in the reader's language."""
+    return contents.title or words("page.title")
+
+
+def subtitle_text(contents: Contents, words: Words) -> str:
+    """How many systems on how many questions, and the measure that decides the order."""
+    scores = contents.scores
+    gold = contents.details.truth
+    key = "page.subtitle" if len(scores.systems) > 1 else "page.subtitle_one"
+    return words(
+        key, gold="" if gold in _NAMELESS else words("page.subtitle_gold", gold=gold), measure=str(scores.primary),
+        questions=words("count.questions", n=len(scores.query_ids)),
+        systems=words("count.systems", n=len(scores.systems)),
+    )  # fmt: skip
+
+
+def leaderboard_title(contents: Contents, words: Words) -> str:
+    """The question that the leaderboard answers: which of several is best, or what the one reaches."""
+    return words("page.leaderboard.title" if len(contents.scores.systems) > 1 else "page.leaderboard.title_one")
+
+
+_NAMED = 4
+_MOST_JUDGED = 0.995
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A short answer of the summary, and the section of the page with the details."""
+
+    title: str
+    text: str
+    target: str
+    link: str
+
+
+def verdict(contents: Contents, words: Words) -> list[str]:
+    """The headline, then its numbers, by the primary measure and by those that oppose it; of one system its mean."""
+    if (comparison := contents.comparison) is not None:
+        return [headline(comparison, words), *_one_sided(contents, words), *headline_numbers(comparison, words)]
+    if (scores := contents.scores).primary in scores.without_gold:
+        return [words("page.verdict.no_gold", measure=str(scores.primary), n=len(scores.query_ids))]
+    return [_mean_text(contents, 0, words)]
+
+
+def _mean_text(contents: Contents, i: int, words: Words) -> str:
+    """What a system reaches by the primary measure; where labels correct it, the judge's own mean after it."""
+    scores, reported, system = contents.scores, contents.scores.reported, contents.scores.systems[i]
+    low, high = reported.low[i, 0], reported.high[i, 0]
+    of_labels = {}
+    if reported.corrected[i, 0]:
+        labelled = scores.corrections[system][str(scores.primary)].mean
+        of_labels = {"judge": number(scores.means[i, 0]), "n": labelled.n_labels}
+    key = "one_corrected" if of_labels else "one_bare" if np.isnan(low) else "one"
+    return words(
+        f"page.verdict.{key}", system=visible(system), measure=str(scores.primary), mean=number(reported.mean[i, 0]),
+        low=number(low), high=number(high), questions=words("count.questions", n=int(scores.n_counted[i, 0])),
+        **of_labels,
+    )  # fmt: skip
+
+
+def _one_sided(contents: Contents, words: Words) -> Iterator[str]:
+    """What labels of people say of some systems where others have none, so that the judge alone compares them."""
+    corrected = contents.scores.reported.corrected[:, 0]
+    if corrected.any() and not corrected.all():
+        yield from (_mean_text(contents, i, words) for i in np.flatnonzero(corrected).tolist())
+        systems = [visible(contents.scores.systems[i]) for i in np.flatnonzero(~corrected).tolist()]
+        yield words("page.verdict.by_judge", systems=words.together(systems, _NAMED), n=len(systems))
+
+
+def facts(contents: Contents, words: Words) -> Iterator[Fact]:
+    """Short answers: how good is the best system, where does it lose questions, what should be tried first."""
+    best = contents.scores.systems[contents.by_mean()[0]]
+    for name, text, target in (
+        ("rating", _best_rating(contents, best, words), "ratings"),
+        ("lost", _most_lost(contents, best, words), "funnel"),
+        ("advice", _first_advice(contents, best, words), "advice"),
+    ):
+        if text:
+            yield Fact(words(f"page.summary.{name}"), visible(text), target, words(f"page.summary.{name}_link"))
+
+
+def _best_rating(contents: Contents, best: str, words: Words) -> str:
+    """The rating of the primary measure; that it has no levels; nothing where the profile rates nothing."""
+    own = [rating for rating in contents.ratings if rating.system == best and rating.level is not None]
+    primary = str(contents.scores.primary)
+    rating = next((r for r in contents.ratings if (r.system, r.measure) == (best, primary)), None)
+    if contents.scores.primary in contents.scores.without_gold:
+        return ""  # The headline says so.
+    if rating is not None:
+        return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
+    return words("page.summary.unrated", measure=primary, profile=contents.profile.name) if own else ""
+
+
+def _most_lost(contents: Contents, best: str, words: Words) -> str:
+    """How many questions have any gold in the first k, and where most others lost it."""
+    funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
+    worst, k = worst_stage(funnel), contents.diagnosis.k
+    if worst is not None:
+        (stage, n), counts, questions = worst, funnel.counts(), words("count.questions", n=funnel.n_queries)
+        return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
+                     found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
+    total, n_found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
+    if not total:
+        return ""
+    if total == n_found:
+        return words("page.summary.nothing_lost", system=best, k=k)
+    kind = "pieces" if funnel.by_evidence else "documents"
+    return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=n_found, total=total)
+
+
+def _first_advice(contents: Contents, best: str, words: Words) -> str:
+    """The first advice on the best system, unless a mistake of another one comes before it."""
+    advice = contents.diagnosis.advice
+    first = next((item for item in advice if item.code in MISTAKES or best in item.systems), None)
+    if first is None:
+        return words("page.summary.no_advice_on" if advice else "page.summary.no_advice", system=best)
+    text = advice_text(first, words)
+    return words(
+        "page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain
+    ).rstrip()
+
+
+def care(contents: Contents, words: Words) -> list[str]:
+    """What could mislead: questions without a value, lost gold, unjudged documents, ties; and notes of the runs."""
+    return [
+        *_lost_questions(contents, words), *_lost_gold(contents, words), *_unsure(contents, words),
+        *_run_notes(contents, words),
+    ]  # fmt: skip
+
+
+def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
+    """One sentence for each kind of lost question: the systems concerned, those with most of them first."""
+    scores = contents.scores
+    masks: dict[str, Bools] = {"failed": scores.failed, "missing": scores.missing, "unwinnable": scores.unwinnable}
+    for name, mask in masks.items():
+        counts = mask.sum(axis=1)
+        places = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
+        if places:
+            systems = [f"{visible(scores.systems[i])} ({int(counts[i])})" for i in places]
+            yield words(f"page.care.{name}", listed=words.listed(systems, _NAMED), n=int(counts.max()))
+
+
+def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
+    scores = contents.scores
+    for mapping, system in zip(scores.gold, scores.systems, strict=True):
+        if mapping is not None and mapping.lost and not mapping.unwinnable:
+            yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
+    if absent := list(contents.details.absent):
+        yield words("page.care.absent", n=len(absent), listed=words.listed([*map(visible, absent)], _NAMED))
+    without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
+    if without and scores.primary not in scores.without_gold:
+        yield words("page.care.no_relevant", n=without)
+    if not scores.of_answers.all() and any(
+        mapping is not None and not mapping.complete and mapping.unit == "chunk" and mapping.n_pieces
+        for mapping in scores.gold
+    ):
+        yield words("page.care.corpus")
+
+
+def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
+    """Notes of how the systems were weighed, then of their run folders."""
+    n = len(contents.scores.systems)
+    notes = contents.scores.notes if contents.comparison is None else contents.comparison.notes
+    yield from notes_of_systems(notes, words, n_systems=n, most=_NAMED)
+    yield from notes_of_systems(contents.notes, words, most=_NAMED)
+
+
+def _unsure(contents: Contents, words: Words) -> Iterator[str]:
+    """How far missing labels, and the order of ties, could change the first measure."""
+    bounds, measure = contents.sensitivity, str(contents.scores.primary)
+    by_ids = np.flatnonzero(contents.scores.by_id).tolist()
+    judged = [
+        (bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED
+    ]  # fmt: skip
+    if judged:
+        share, system = min(judged)
+        yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))
+        concerned = {bounds.systems[i] for i in by_ids}
+        pairs = [
+            words("page.care.pair", first=visible(first), second=visible(second))
+            for first, second in overlapping(bounds, 0)
+            if {first, second} & concerned
+        ]
+        if pairs:
+            yield words("page.care.overlap", listed=words.listed(pairs, _NAMED), measure=measure, n=len(pairs))
+    tied = [visible(system) for system in moved_by_ties(bounds, 0)]
+    if tied:
+        yield words("page.care.ties", listed=words.listed(tied, _NAMED), measure=measure, n=len(tied))
+
+
+def paper_sheet(contents: Contents, words: Words) -> Sheet:
+    """Systems down, measures across: means, † and ‡ where they differ from the baseline, the best ones marked.
+
+    Of one system its means and intervals, a row a measure.  The notes say what a caption has to.
+    """
+    scores, comparison, order = contents.scores, contents.comparison, contents.by_mean()
+    if comparison is None:
+        return scores_sheet(scores, words)
+    names = [str(measure) for measure in scores.measures]
+    verdicts = {name: {row.system: row.verdict for row in comparison.rows.get(name, ())} for name in names}
+    means = _means(contents)
+    rows = []
+    for i in order:
+        system = scores.systems[i]
+        role = next(row.verdict for row in comparison.rows[names[0]] if row.system == system)
+        named = words(f"page.paper.{role}", system=system) if system == comparison.reference else system
+        marks = [MARKS.get(verdicts[name].get(system, ""), "") for name in names]
+        rows.append([named, *(f"{number(means[i, j])}{mark}" for j, mark in enumerate(marks))])
+    signs = [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
+    goodness = np.where(np.isnan(means), -np.inf, means * signs)
+    alike = np.flatnonzero(comparable(scores)).tolist()
+    best = {(r, j + 1) for j in alike for r in best_places(goodness[order, j])}
+    low, high = int(scores.n_counted.min()), int(scores.n_counted.max())
+    many = words("page.paper.between", low=low, high=high)
+    questions = words("count.questions", n=high) if low == high else many
+    notes = [
+        words("page.paper.means", questions=questions, measure=names[0]),
+        words("compare.marks", reference=comparison.reference),
+        next(method_notes(comparison, words)),
+    ]  # fmt: skip
+    labels = comparison.labels
+    judged = [name for name in names if labels is not None and labels.left_to_the_judge(name)]
+    for key, listed in (("judge_alone", judged), ("corrected", _corrected(contents))):
+        if listed:
+            notes.insert(1, words(f"page.paper.{key}", listed=words.listed(listed)))
+    return Sheet([words("scores.head.system"), *names], rows, best, notes)
+
+
+def _corrected(contents: Contents) -> list[str]:
+    """The measures that the comparison corrects by labels."""
+    labels = None if contents.comparison is None else contents.comparison.labels
+    return [] if labels is None else labels.measures
+
+
+def _means(contents: Contents) -> Floats:
+    """(s, m) means, with corrected ones where the comparison is of these."""
+    scores, means = contents.scores, contents.scores.means.copy()
+    for measure in _corrected(contents):
+        j = [str(own) for own in scores.measures].index(measure)
+        means[:, j] = [scores.corrections[system][measure].mean.corrected.mean for system in scores.systems]
+    return means
+
+
+def differences_sheet(comparison: Comparison, words: Words) -> Sheet:
+    """Systems but the reference down, measures across: differences with † and ‡, and p."""
+    cells: dict[str, list[str]] = {}
+    for measure in map(str, comparison.measures):
+        for row in comparison.rows[measure]:
+            if not row.is_reference:
+                text = f"{difference_text(row)}{MARKS.get(row.verdict, '')}"
+                p = words("page.paper.p", p=p_text(row.adjusted, sign=True)) if not np.isnan(row.adjusted) else ""
+                cells.setdefault(row.system, []).append(f"{text} {p}".rstrip())
+    header = [words("page.paper.differences"), *map(str, comparison.measures)]
+    return Sheet(
+        header,
+        [[system, *texts] for system, texts in cells.items()],
+        set(),
+        [words("compare.marks", reference=comparison.reference)],
+    )
+
+
+def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
+    """Summary, leaderboard, comparison, ratings, diagnosis, who judged answers; those that have anything to say."""
+    answers = [Paragraph(fact.text, fact.title) for fact in facts(contents, words)]
+    yield Section("short", words("page.summary.title"), [*map(Paragraph, verdict(contents, words)), *answers])
+    if warnings := care(contents, words):
+        yield Section("care", words("page.care.title"), list(map(Paragraph, warnings)))
+    leaderboard = [scores_sheet(contents.scores, words), corrected_sheet(contents.scores, words)]
+    sheets = [sheet for sheet in leaderboard if sheet is not None]
+    yield Section("leaderboard", leaderboard_title(contents, words), sheets=sheets)
+    if contents.comparison is not None:
+        sheets = [next(measure_sheets(contents.comparison, words))]
+        sheets += [differences_sheet(contents.comparison, words)] if len(contents.comparison.measures) > 1 else []
+        sheets += [drift] if (drift := drift_sheet(contents.comparison, words)) is not None else []
+        yield Section("comparison", words("page.comparison.title"), sheets=sheets)
+    if contents.ratings:
+        several = len(contents.scores.systems) > 1
+        sheets = (ratings_overview if several else rating_sheets)(contents.ratings, contents.profile, words)
+        yield Section("ratings", words("page.ratings.title"), sheets=sheets)
+    yield from diagnosis_sections(contents.diagnosis, words)
+    if contents.judging:
+        yield Section(
+            "judging",
+            words("judge_card.title"),
+            sheets=[judge_card(contents.judging, words, contents.scores.corrections)],
+        )

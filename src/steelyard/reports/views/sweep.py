@@ -1,0 +1,128 @@
+"""A sweep as a sheet: a row for each pipeline and k, how far each leads, and how far the best leads by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from steelyard.base.json_text import plain
+from steelyard.rag.sweeping import Swept, setting_text
+from steelyard.reports.views.notes import cluster_notes, note_text
+from steelyard.reports.views.numbers import number, p_text, signed
+from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.view import Look, View
+from steelyard.reports.words import Words, read_words
+
+
+def sweep_sheet(swept: Swept, *, seed: int = 0, words: Words | None = None) -> Sheet:
+    """A row for each pipeline and k, best first by the first measure.
+
+    words   that of the locale by default
+    """
+    words, order = words or read_words(), swept.order
+    goodness, columns = swept.goodness, [[number(mean) for mean in column] for column in swept.means().T.tolist()]
+    best = [
+        {r for r, i in enumerate(order) if column[i] == np.nanmax(column, initial=-np.inf)} for column in goodness.T
+    ]
+    # The lead goes beside the first measure, of which it is.
+    heads = [swept.measures[0], words("sweep.lead"), *swept.measures[1:]]
+    columns.insert(1, [signed(lead, 4) for lead in swept.ahead.tolist()])
+    best.insert(1, set())
+    varied = list(swept.settings[0])
+    rows = [
+        [*(setting_text(swept.settings[i][key]) for key in varied), *(column[i] for column in columns)] for i in order
+    ]
+    cells = {(r, len(varied) + j) for j, places in enumerate(best) for r in places}
+    return Sheet([*varied, *heads], rows, cells, list(sweep_notes(swept, seed, words)))
+
+
+def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
+    """Of how many questions the means are, how far the best leads and would by chance, and the notes of the runs."""
+    n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
+    yield words("sweep.means_of_documents" if swept.recipe.get("unit") == "document" else "sweep.means", n=n)
+    yield from _lead_notes(swept, seed, words)
+    if swept.held_out.any():
+        on_choice, held_out = (swept.means(mask)[swept.best, 0] for mask in (~swept.held_out, swept.held_out))
+        if not np.isnan(on_choice):
+            yield words(
+                "sweep.held_out", n=n, measure=first, held=number(held_out), held_n=swept.held_out.sum(), seed=seed,
+                kept=number(on_choice),
+            )  # fmt: skip
+    elif rows > 1:
+        yield words("sweep.holdout")
+    clustering = swept.clustering
+    n_clusters = None if clustering is None else clustering.n
+    yield from cluster_notes(swept.recipe, words, n=len(swept.query_ids), n_clusters=n_clusters)
+    for note in swept.notes:
+        text = note_text(note.note, words)
+        if note.pipelines:
+            text = words("scores.gold.of", systems=words("list.comma").join(note.pipelines), note=text)
+        yield text
+
+
+def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
+    """How far the best leads the next one and the average, and how far equally good ones would."""
+    n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
+    leads = swept.leads(seed=seed)
+    for code, lead in zip(("lead_over_next", "lead_over_average"), leads, strict=True) if leads is not None else ():
+        text = words(
+            f"sweep.{'lead_untested' if np.isnan(lead.p) else code}", n=n, rows=rows, measure=first,
+            lead=number(lead.lead), limit=number(lead.limit), p=p_text(lead.p, sign=True),
+        )  # fmt: skip
+        yield text
+        if rows == 2 or np.isnan(lead.p):  # Of two rows, the average says the same.
+            return
+
+
+def _blocks(swept: Swept, look: Look, *, seed: int = 0) -> list[Sheet]:
+    sheet = sweep_sheet(swept, seed=seed, words=look.words)
+    return [_settings_joined(sheet, len(swept.settings[0])) if look.format == "table" else sheet]
+
+
+def _settings_joined(sheet: Sheet, n: int) -> Sheet:
+    """The first n columns as one: a table that is cut into several repeats the first, which then names its rows."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [sheet.header, *sheet.rows]
+    widths = [max(cell_len(line[c]) for line in lines) for c in range(n)]
+    joined = [["  ".join(set_cell_size(line[c], widths[c]) for c in range(n)).rstrip(), *line[n:]] for line in lines]
+    return Sheet(joined[0], joined[1:], {(r, c - n + 1) for r, c in sheet.best}, sheet.notes)
+
+
+def _rows(swept: Swept) -> list[dict[str, Any]]:
+    """The rows for a program: settings as they are, means in full precision, None where there is none."""
+    means = swept.means()
+    rows = []
+    for i in swept.order:
+        row: dict[str, Any] = {
+            key: value if isinstance(value, int | float | str) else setting_text(value)
+            for key, value in swept.settings[i].items()
+        }
+        row |= dict(zip(swept.measures, means[i].tolist(), strict=True))
+        rows.append({**row, "lead": float(swept.ahead[i]), "folder": str(swept.folders[i])})
+    return rows
+
+
+def _data(swept: Swept, *, seed: int = 0) -> dict[str, Any]:
+    leads = swept.leads(seed=seed)
+    over = {} if leads is None else dict(zip(("next", "average"), leads, strict=True))
+    return {
+        "rows": _rows(swept),
+        "leads": {name: vars(lead) for name, lead in over.items()},
+        "notes": list(sweep_notes(swept, seed, read_words("en"))),
+    }
+
+
+# The seed is that of the test of the lead over the average.
+VIEWS = {
+    Swept: View[Swept](
+        "a sweep",
+        blocks=_blocks,
+        data=lambda swept, words, seed=0: _data(swept, seed=seed),
+        rows=lambda swept, seed=0: plain(_rows(swept)),
+        papers=lambda swept, words, seed=0: [sweep_sheet(swept, seed=seed, words=words)],
+        options=("seed",),
+    )
+}

@@ -1,0 +1,137 @@
+"""The door through which every result is written: in a format, into a file, onto the screen, into a notebook."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.base.json_text import json_text, plain
+from steelyard.base.result import Result
+from steelyard.io.json_files import parse_json
+from steelyard.io.source import Source
+from steelyard.io.write import write_text
+from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal
+from steelyard.reports.formats.sheets import sheet_latex
+from steelyard.reports.formats.suffix import format_of
+from steelyard.reports.html.sections import blocks_html, sections_html
+from steelyard.reports.views.sheet import Section
+from steelyard.reports.views.view import Look, View
+from steelyard.reports.words import read_words
+
+
+def view_of(kind: type[Result]) -> View[Any]:
+    """How results of a kind are written."""
+    views: Mapping[type[Result], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
+    return next(views[base] for base in kind.__mro__ if base in views)
+
+
+def chosen_format(kind: type[Result], output: str | Path | None, format: str | None) -> str:
+    """The format that is named, else that of the suffix of the output, else a table.
+
+    Raises   InputError for one in which results of this kind are not written.
+    """
+    return view_of(kind).check(format_of(output, format))
+
+
+def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> dict[str, Any]:
+    """What programs read of a result, with the number of its format."""
+    view = view_of(type(result))
+    view.check("json", options)
+    data: dict[str, Any] = plain({"format": view.format, **view.data(result, read_words(lang), **options)})
+    return data
+
+
+def text_of(
+    result: Result, format: str, options: Mapping[str, Any], *, lang: str | None = None, width: int | None = None,
+    colour: bool = False,
+) -> str:  # fmt: skip
+    """A result in a format.
+
+    Raises   InputError for a format or an option that its kind does not have.
+    """
+    view = view_of(type(result))
+    look = Look(view.check(format, options), read_words(lang), width, colour)
+    if format in view.texts:
+        return view.texts[format](result, look, **options)
+    if format in ("json", "csv", "parts"):
+        return _for_programs(result, look, options)
+    if format == "latex" and view.papers is not None:
+        sheets = view.papers(result, look.words, **options)
+        return "\n".join(sheet_latex(sheet, words=look.words, label=view.label) for sheet in sheets)
+    if format == "html":
+        return sections_html(
+            lambda words: [
+                own for own in view.blocks(result, Look(format, words), **options) if isinstance(own, Section)
+            ],
+            look.words,
+        )
+    blocks = list(view.blocks(result, look, **options))
+    return blocks_markdown(blocks) if format == "markdown" else blocks_terminal(blocks, width=width, colour=colour)
+
+
+def _for_programs(result: Result, look: Look, options: Mapping[str, Any]) -> str:
+    view = view_of(type(result))
+    if look.format == "csv" and view.rows is not None:
+        return _csv(view.rows(result, **options))
+    if look.format == "parts":
+        from steelyard.reports.parts import parts_of  # All that a report is of: other results load none of it.
+
+        return json.dumps(parts_of(result), ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text({"format": view.format, **view.data(result, look.words, **options)})
+
+
+def _csv(rows: pl.DataFrame | Sequence[Mapping[str, Any]]) -> str:
+    if isinstance(rows, pl.DataFrame):
+        return rows.write_csv()
+    out = StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def write(
+    result: Result, path: str | Path, format: str | None, options: Mapping[str, Any], *, lang: str | None
+) -> None:  # fmt: skip
+    """Write a result into a file, in the format that is named or that of the suffix."""
+    write_text(path, text_of(result, format_of(path, format), options, lang=lang))
+
+
+def read(kind: type[Result], path: str | Path) -> Any:
+    """The result of a file that holds everything.
+
+    Raises   InputError for a kind of which no file does.
+    """
+    view = view_of(kind)
+    if view.stored is not None:
+        return view.stored(path)
+    if not view.has_parts:
+        raise InputError(f"{path}: a file does not hold all of {view.name}; compute it again from what it is of")
+    from steelyard.reports.parts import from_parts
+
+    parts = parse_json(Source(path).read(), str(path))
+    if not isinstance(parts, dict) or parts.get("format") == view.format:
+        raise InputError(f"{path}: does not hold all of {view.name}; write it as NAME.parts.json, to read it again")
+    return from_parts(kind, parts)
+
+
+def show(result: Result, options: Mapping[str, Any], *, lang: str | None) -> None:
+    """Print a result at the width of the terminal."""
+    width = shutil.get_terminal_size().columns
+    write_text("-", text_of(result, "table", options, lang=lang, width=width, colour=sys.stdout.isatty()))
+
+
+def html_of(result: Result) -> str:
+    """A result as a piece of HTML for a notebook; no text of it can act."""
+    view = view_of(type(result))
+    return blocks_html(view.blocks(result, Look("html", read_words())))
