@@ -15,7 +15,7 @@ import steelyard as sy
 from tests.reports.untranslated import untranslated
 
 SOURCE = Path(sy.__file__).parent
-CATALOGUES = SOURCE / "report" / "catalogues"
+CATALOGUES = SOURCE / "reports" / "catalogues"
 FILES = sorted(path.name for path in (CATALOGUES / "en").iterdir())
 
 TOLD_LESS = {

@@ -218,7 +218,7 @@ def test_both_catalogues_say_the_same_things() -> None:
 
 
 def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
-    folder = Path(__file__).parents[2] / "src" / "steelyard" / "report" / "page"
+    folder = Path(__file__).parents[2] / "src" / "steelyard" / "reports" / "page"
     script, known = "".join(file.read_text("utf-8") for file in folder.glob("*.js")), read_words("en").texts
     asked = set(re.findall(r'say\("([\w.]+)"', script)) | {"lost_everywhere", "lost_somewhere"}
     asked -= {"show_all", "show_first"}  # The shell's.

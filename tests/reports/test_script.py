@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ESLINT = ROOT / "node_modules" / ".bin" / "eslint"
-REPORT = ROOT / "src" / "steelyard" / "report"
+REPORT = ROOT / "src" / "steelyard" / "reports"
 
 
 def _node() -> str | None:
@@ -34,7 +34,7 @@ def _check(*command: str | Path) -> None:
 @pytest.mark.skipif(NODE is None, reason="there is no node 18.18 or newer on the PATH")
 def test_what_the_pages_compute() -> None:
     assert NODE is not None
-    _check(NODE, "--test", *sorted((ROOT / "tests" / "report").glob("*.test.js")))
+    _check(NODE, "--test", *sorted((ROOT / "tests" / "reports").glob("*.test.js")))
 
 
 @pytest.mark.skipif(NODE is None or not ESLINT.exists(), reason="eslint is not installed; `npm ci` installs it")
