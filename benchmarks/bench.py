@@ -215,9 +215,7 @@ def killed() -> Row:
 
 def times_of(folder: Path) -> dict[str, int]:
     """When each block of a folder was written; it is whole once its requests are there, which come last."""
-    return {
-        path.name: path.stat().st_mtime_ns for path in folder.glob("*.parquet") if ".rankings." not in path.name
-    }  # fmt: skip
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.parquet") if ".rankings." not in path.name}
 
 
 def _seconds(work: Callable[[], object], rounds: int = 1) -> float:

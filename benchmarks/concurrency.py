@@ -58,11 +58,14 @@ ANSWERS = {"/v1/embeddings": embeddings, "/rerank": scores, "/v1/chat/completion
 def pipeline(url: str, concurrency: int) -> Pipeline:
     """Dense search, reranking and generation, all behind an address; ready to be asked."""
     system = Pipeline(
-        DOCUMENTS, chunk="whole", index={"kind": "dense", "backend": "numpy"},
+        DOCUMENTS,
+        chunk="whole",
+        index={"kind": "dense", "backend": "numpy"},
         embed={"kind": "openai", "model": "m", "base_url": f"{url}/v1"},
         rerank={"kind": "http", "url": f"{url}/rerank", "top_n": 10},
-        generate={"kind": "openai", "model": "g", "base_url": f"{url}/v1"}, concurrency=concurrency,
-    )  # fmt: skip
+        generate={"kind": "openai", "model": "g", "base_url": f"{url}/v1"},
+        concurrency=concurrency,
+    )
     system.prepare()
     return system
 

@@ -48,8 +48,10 @@ def items(n: int, rng: random.Random) -> Iterator[FormItem]:
     chunks: list[tuple[str, str]] = []
     for i in range(n):
         if i % N_SENTENCES == 0:
-            chunks = [(f"doc{i}#{j}", " ".join(rng.choices(WORDS, k=N_CHARACTERS // 5))[:N_CHARACTERS])
-                      for j in range(N_CHUNKS)]  # fmt: skip
+            chunks = [
+                (f"doc{i}#{j}", " ".join(rng.choices(WORDS, k=N_CHARACTERS // 5))[:N_CHARACTERS])
+                for j in range(N_CHUNKS)
+            ]
         sentence = " ".join(rng.choices(WORDS, k=15))
         yield FormItem(f"item{i:05d}", f"What does chunk {i // N_SENTENCES} say?", chunks, sentence,
                        answer=f"{sentence}. {sentence}.", span=(0, len(sentence)), candidate=(i % N_CHUNKS, 20, 90),
@@ -129,12 +131,13 @@ def main() -> None:
             keys += steps
         size = path.stat().st_size / 1e6
     lines = [
-        "| what | median | spread |", "|---|---:|---:|",
+        "| what | median | spread |",
+        "|---|---:|---:|",
         f"| write the form | {spread(written)} |",
         f"| open it, until an item is shown | {spread(opened)} |",
         f"| decide, until the next item is shown | {spread(keys)} |",
         f"| size | {size:.2f} MB | |",
-    ]  # fmt: skip
+    ]
     print(f"{options.items} items, {options.rounds} rounds; items and decisions are those put in\n")
     print("\n".join(lines))
     if options.markdown:

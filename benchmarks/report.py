@@ -71,8 +71,11 @@ def by_frames(n_questions: int, n_systems: int, rng: np.random.Generator, depth:
         docs, place = rng.integers(0, 4 * n_questions, (n_questions, depth)), rng.integers(0, depth, n_questions)
         hit = rng.random(n_questions) < 0.5 + 0.02 * i
         docs[questions[hit], place[hit]] = gold[hit]
-        rows = {"query_id": named("q", np.repeat(questions, depth)), "doc_id": named("D", docs),
-                "score": np.tile(np.arange(depth, 0, -1.0), n_questions)}  # fmt: skip
+        rows = {
+            "query_id": named("q", np.repeat(questions, depth)),
+            "doc_id": named("D", docs),
+            "score": np.tile(np.arange(depth, 0, -1.0), n_questions),
+        }
         runs[f"system-{i}"] = pl.DataFrame(rows).unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     return weigh(truth, runs)
 
@@ -114,8 +117,9 @@ def check(report: Report, weighing: Weighing, page: str) -> None:
     shown = [scores.query_ids[q] for q in report.details.places.tolist()]
     frame = weighing.lists(data["depth"])[0].filter(pl.col("query_id").is_in(shown))
     dtype = {8: "u1", 16: "<u2", 32: "<u4"}
-    n, entry = (np.frombuffer(base64.b64decode(data[key]["data"]), dtype[data[key]["bits"]])
-                for key in ("list_n", "list_entry"))  # fmt: skip
+    n, entry = (
+        np.frombuffer(base64.b64decode(data[key]["data"]), dtype[data[key]["bits"]]) for key in ("list_n", "list_entry")
+    )
     first = [data["chunk_ids"][i] for i in entry[: n[: len(shown)].sum()].tolist()]
     if first != frame["doc_id"].to_list():
         raise SystemExit("lists of the page differ; nothing is timed")
@@ -145,10 +149,10 @@ def in_browser(path: Path) -> dict[str, float]:
         acts = {
             "filter": search + "document.getElementById('filter-stage').dispatchEvent(new Event('change'));",
             "sort": "document.getElementById('filter-search').value = '';"
-                    "document.querySelector('th[data-column=spread] button').click();",
+            "document.querySelector('th[data-column=spread] button').click();",
             "next page": "document.getElementById('after').click();",
             "open a question": "document.querySelector('#question-table tbody button').click();",
-        }  # fmt: skip
+        }
         session = page.context.new_cdp_session(page)
         session.send("Page.setBypassCSP", {"enabled": True})
         page.reload()
@@ -192,9 +196,11 @@ def main() -> None:
         page = render(report, words=read_words("en"))
         times.append(time.perf_counter() - begin)
     check(report, weighing, page)
-    print(f"{options.questions} questions, {options.systems} systems, {len(report.scores.measures)} measures, "
-          f"{'with' if options.texts else 'without'} texts; values in the page are those of the scores\n"
-          f"(before: {weighed - start:.1f} s to make up and align the runs)\n")  # fmt: skip
+    print(
+        f"{options.questions} questions, {options.systems} systems, {len(report.scores.measures)} measures, "
+        f"{'with' if options.texts else 'without'} texts; values in the page are those of the scores\n"
+        f"(before: {weighed - start:.1f} s to make up and align the runs)\n"
+    )
     lines = ["| what | value | spread |", "|---|---:|---:|"]
     lines.append(f"| scores, pairs, sensitivity, diagnosis, single questions | {computed - weighed:.2f} s | |")
     lines.append(f"| render, first time | {times[0]:.2f} s | |")

@@ -68,9 +68,11 @@ def cost(*arguments: str, output: Path | None = None) -> Cost:
     with (output or Path(os.devnull)).open("wb") as file:
         start = time.perf_counter()
         process = os.posix_spawn(
-            sys.executable, [sys.executable, "-m", "steelyard", *arguments], os.environ,
+            sys.executable,
+            [sys.executable, "-m", "steelyard", *arguments],
+            os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), 1)],
-        )  # fmt: skip
+        )
         _, status, usage = os.wait4(process, 0)
     if status:
         raise SystemExit(f"steelyard {' '.join(arguments[:3])} ...: exit status {os.waitstatus_to_exitcode(status)}")
@@ -160,16 +162,21 @@ def many_systems(n: int) -> Iterator[Row]:
     ):
         whole = cost(command, str(qrels), *paths, *options)
         yield Row(
-            f"{n:,} systems × {N_QUERIES} queries, {name}", "≤ 10 s, ≤ 1 GiB",
-            f"{whole.seconds:.1f} s ({whole.cpu:.1f} s of all cores)", f"{whole.peak:.0f} MiB",
+            f"{n:,} systems × {N_QUERIES} queries, {name}",
+            "≤ 10 s, ≤ 1 GiB",
+            f"{whole.seconds:.1f} s ({whole.cpu:.1f} s of all cores)",
+            f"{whole.peak:.0f} MiB",
             whole.seconds <= 10 and whole.peak <= 1024,
-        )  # fmt: skip
+        )
         part = cost(command, str(qrels), *paths[: n // 4], *options)
         ratio = whole.cpu / part.cpu
         yield Row(
-            f"the same beside {n // 4:,} systems", "≤ 4.4× the work", f"{ratio:.1f}×", f"{part.peak:.0f} MiB",
+            f"the same beside {n // 4:,} systems",
+            "≤ 4.4× the work",
+            f"{ratio:.1f}×",
+            f"{part.peak:.0f} MiB",
             ratio <= 4.4,
-        )  # fmt: skip
+        )
 
 
 def many_long_runs(n: int) -> Row:
@@ -180,10 +187,12 @@ def many_long_runs(n: int) -> Row:
     every = cost("evaluate", str(qrels), *paths)
     ratio = every.seconds / n / alone
     return Row(
-        f"{n} runs of 1 M lines, one truth: each beside a call of its own", "≤ 0.6×, ≤ 500 MiB",
-        f"{ratio:.2f}× ({every.seconds / n:.2f} s, {alone:.2f} s)", f"{every.peak:.0f} MiB",
+        f"{n} runs of 1 M lines, one truth: each beside a call of its own",
+        "≤ 0.6×, ≤ 500 MiB",
+        f"{ratio:.2f}× ({every.seconds / n:.2f} s, {alone:.2f} s)",
+        f"{every.peak:.0f} MiB",
         ratio <= 0.6 and every.peak <= 500,
-    )  # fmt: skip
+    )
 
 
 def main() -> None:

@@ -70,9 +70,7 @@ def row(name: str, folder: Path, n_splits: int) -> Row:
             rows.append([balanced_accuracy(scores[held_out] >= t, positives[held_out]) for t in at])
     calibrated, best, fixed, own = np.mean(rows, axis=0).tolist()
     rarer = int(min(positives.sum(), (~positives).sum())) // 2
-    return Row(
-        name, len(scores), rarer, np.array(thresholds), calibrated=calibrated, best=best, fixed=fixed, own=own
-    )  # fmt: skip
+    return Row(name, len(scores), rarer, np.array(thresholds), calibrated=calibrated, best=best, fixed=fixed, own=own)
 
 
 def _items(name: str, folder: Path) -> tuple[Floats, Bools, Ints]:

@@ -11,11 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PACKAGE_OF = {
-    "Stemmer": "pystemmer", "backports": "backports-zstd", "faiss": "faiss-cpu", "sklearn": "scikit-learn",
+    "Stemmer": "pystemmer",
+    "backports": "backports-zstd",
+    "faiss": "faiss-cpu",
+    "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
     # Pydantic pins the one version of its core that it works with.
     "pydantic_core": "pydantic",
-}  # fmt: skip
+}
 """Package of a module whose names differ."""
 
 STANDARD = {*sys.stdlib_module_names, "compression"}

@@ -313,8 +313,10 @@ def test_plugin_of_the_page(tmp_path: Path) -> None:
     (tmp_path / "my_measures.py").write_text(module, "utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "steelyard", "measures", "deepest_relevant"],
-        env=os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": "utf-8"}, capture_output=True, check=False,
-    )  # fmt: skip
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().startswith("deepest_relevant[@k]")
 

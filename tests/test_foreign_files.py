@@ -350,8 +350,10 @@ def taken(path: str, folder: Path) -> None:
     """Every way in which code that is named may be called with a question."""
     for call in (
         lambda: TargetSystem.read(Config.of({"target": {"callable": path}}, base=folder)),
-        lambda: callable_target(path), lambda: make_judge(path), lambda: make_grader(path, {}),
-    ):  # fmt: skip
+        lambda: callable_target(path),
+        lambda: make_judge(path),
+        lambda: make_grader(path, {}),
+    ):
         refused(
             call, "is neither of a module of your own, in .*, nor declared by its package; write a function of your"
         )
@@ -379,7 +381,7 @@ def test_a_question_that_is_a_file_name_unpickles_nothing(named_here: Path) -> N
 
 def test_a_function_that_scores_texts_is_of_ones_own_too(
     named_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     site = installed(tmp_path, "scores_texts", "def scored(query, texts):\n    return [1.0 for _ in texts]\n")
     monkeypatch.syspath_prepend(site)
     refused(lambda: make("rerank", "scores_texts:scored", {}), "nor declared by its package")
@@ -389,7 +391,7 @@ def test_a_function_that_scores_texts_is_of_ones_own_too(
 
 def test_a_package_declares_what_may_be_called(
     named_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     site = installed(
         tmp_path, "finds_things", "def search(query):\n    return ['d1']\ndef other(query):\n    return []\n"
     )

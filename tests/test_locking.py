@@ -22,8 +22,10 @@ def test_a_package_is_a_line_with_its_hash_and_the_project_is_none() -> None:
         ],
     }  # fmt: skip
     assert list(locked(report)) == [
-        "# Python 3.11, linux x86_64", "altair==5.5 --hash=sha256:cd", "py-stemmer==3.0 --hash=sha256:ab",
-    ]  # fmt: skip
+        "# Python 3.11, linux x86_64",
+        "altair==5.5 --hash=sha256:cd",
+        "py-stemmer==3.0 --hash=sha256:ab",
+    ]
 
 
 def test_the_lock_has_all_that_is_declared_and_no_address() -> None:

@@ -195,8 +195,7 @@ def test_sentence_transformers() -> None:
 
 def test_torchmetrics() -> None:
     torch, retrieval = library("torch"), library("torchmetrics.retrieval")
-    rows = [(i, score, TRUTH[query].get(doc, 0))
-            for i, query in enumerate(RUN) for doc, score in RUN[query].items()]  # fmt: skip
+    rows = [(i, score, TRUTH[query].get(doc, 0)) for i, query in enumerate(RUN) for doc, score in RUN[query].items()]
     indexes, preds, target = (torch.tensor(column) for column in zip(*rows, strict=True))
 
     def value(name: str, **options: Any) -> float:
@@ -205,9 +204,12 @@ def test_torchmetrics() -> None:
 
     two = {"top_k": 2}
     want = [
-        value("MAP"), *(value(name, **two) for name in ("MRR", "Precision", "Recall", "HitRate")),
-        value("RPrecision"), value("NormalizedDCG"), value("NormalizedDCG", **two),
-    ]  # fmt: skip
+        value("MAP"),
+        *(value(name, **two) for name in ("MRR", "Precision", "Recall", "HitRate")),
+        value("RPrecision"),
+        value("NormalizedDCG"),
+        value("NormalizedDCG", **two),
+    ]
     names = ["map", "mrr@2", "precision@2", "recall@2", "hit_rate@2", "r_precision", "ndcg", "ndcg@2"]
     assert means(TRUTH, *names, missing="skip") == pytest.approx(want)
     more = {query: labels | {"not retrieved": 1} for query, labels in TRUTH.items()}

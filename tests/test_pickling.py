@@ -41,8 +41,10 @@ FILES = {
     "outputs.jsonl": "".join(json.dumps(line) + "\n" for line in LINES),
 }
 ROUND_TRIPS: dict[str, Callable[[Any], Any]] = {
-    "pickle": lambda value: pickle.loads(pickle.dumps(value)), "copy": copy.copy, "deepcopy": copy.deepcopy,
-}  # fmt: skip
+    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
 
 
 def beir(folder: Path) -> Path:
@@ -120,7 +122,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Weighing": weighing,
     "Weighing of files": from_files(sy.weigh, "qrels.txt", "run.trec"),
     "Weighing of evidence": lambda _: sy.weigh(QUESTIONS, LINES),
-}  # fmt: skip
+}
 
 
 ERRORS = {name for name in sy.__all__ if isinstance(kind := getattr(sy, name), type) and issubclass(kind, Exception)}

@@ -79,10 +79,13 @@ def coverage_table(n_draws: int = N_DRAWS) -> Table:
         positive = design.share[0] / sum(design.share)
         rows.append(
             (
-                f"{design.n_questions} × {design.n_items}", f"{100 * positive:.0f}%", f"{truth[0]:.2f}",
-                *map(percent, held.tolist()), f"{n_without}",
+                f"{design.n_questions} × {design.n_items}",
+                f"{100 * positive:.0f}%",
+                f"{truth[0]:.2f}",
+                *map(percent, held.tolist()),
+                f"{n_without}",
             )
-        )  # fmt: skip
+        )
     title = f"How often 95% intervals hold the true value ({n_draws:,} draws of each design)"
     header = ("questions × items", "positive", "true κ", "κ", "α", "balanced accuracy", "AUC", "draws without interval")
     return Table(title, header, rows)

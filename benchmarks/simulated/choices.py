@@ -104,10 +104,11 @@ def choice_table(draws: int, seed: int) -> Table:
     """Shares of benches, by what is true of the rerankers."""
     rows = []
     for case, gains, prices in (
-        ("twins, gain .05, 40 x the price", [0.05] * 2, TWINS), ("twins, gain .03, 40 x the price", [0.03] * 2, TWINS),
+        ("twins, gain .05, 40 x the price", [0.05] * 2, TWINS),
+        ("twins, gain .03, 40 x the price", [0.03] * 2, TWINS),
         ("one better by 2 margins, gain .1", [0.1, *[0.08] * 3], BETTER),
         ("six that change nothing on average", [0.0] * 6, [DEAR, *[CHEAP] * 5]),
-    ):  # fmt: skip
+    ):
         for n in (225, 700, 3000):
             made = choices(gains, prices, n, draws=draws, seed=seed)
             places, needed = Counter(one.place for one in made), [one.needed for one in made if one.needed is not None]

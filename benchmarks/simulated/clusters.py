@@ -9,9 +9,11 @@ from steelyard.base.arrays import Floats, Ints
 from steelyard.stats.tests.paired import paired_t, sign_flip
 
 SIZES = {
-    "5 documents of 1 to 4 questions": (5, 4), "10 of 1 to 8": (10, 8), "20 of 1 to 8": (20, 8),
+    "5 documents of 1 to 4 questions": (5, 4),
+    "10 of 1 to 8": (10, 8),
+    "20 of 1 to 8": (20, 8),
     "40 of 1 to 20": (40, 20),
-}  # fmt: skip
+}
 CORRELATIONS = (0.0, 0.1, 0.2, 0.3)
 
 
@@ -49,6 +51,9 @@ def cluster_table(draws: int, seed: int) -> Table:
     return Table(
         "How often a difference is shown that is none, of questions about the same documents",
         ["documents", "correlation", "each question by itself", "by cluster, t", "by cluster, sign flips"],
-        [[name, f"{correlation:g}", *map(percent, false_positives(draws, seed, *size, correlation))]
-         for name, size in SIZES.items() for correlation in CORRELATIONS],
-    )  # fmt: skip
+        [
+            [name, f"{correlation:g}", *map(percent, false_positives(draws, seed, *size, correlation))]
+            for name, size in SIZES.items()
+            for correlation in CORRELATIONS
+        ],
+    )

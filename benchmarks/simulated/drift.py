@@ -108,13 +108,14 @@ def drift_table(draws: int, seed: int) -> Table:
 
 def _outcome(d: Floats, anchors: AnchorShift, by_one: float) -> tuple[float, ...]:
     shift, average, judged = judge_shift(anchors), without_shift(d, anchors), mean_error(d)
-    half, of_shift, of_judged = (
-        t_quantile(0.975, part.df) * part.error for part in (average, shift, judged)
-    )  # fmt: skip
+    half, of_shift, of_judged = (t_quantile(0.975, part.df) * part.error for part in (average, shift, judged))
     return (
-        float(abs(shift.mean) > of_shift), abs(average.mean - by_one), float(judged.mean > of_judged),
-        float(average.mean > half), float(average.mean < -half),
-    )  # fmt: skip
+        float(abs(shift.mean) > of_shift),
+        abs(average.mean - by_one),
+        float(judged.mean > of_judged),
+        float(average.mean > half),
+        float(average.mean < -half),
+    )
 
 
 def elsewhere_table(draws: int, seed: int) -> Table:

@@ -46,11 +46,7 @@ def tukey_pairs(values: Floats, seed: int) -> Floats:
     return np.maximum(tukey(values, seed=seed, n_resamples=N_SHUFFLES).p, own)
 
 
-METHODS: Mapping[str, Adjusted] = {
-    "Holm, baseline": holm_baseline,
-    "Holm, all pairs": holm_pairs,
-    "Tukey": tukey_pairs,
-}
+METHODS: Mapping[str, Adjusted] = {"Holm, baseline": holm_baseline, "Holm, all pairs": holm_pairs, "Tukey": tukey_pairs}
 
 
 def any_shown(collections: Iterable[Floats], adjusted: Adjusted, seed: int) -> float:
@@ -74,9 +70,11 @@ def family_table(draws: int, seed: int) -> Table:
     return Table(
         f"How often some difference is shown although there is none ({N_TOPICS} questions; 25 of unlike systems)",
         ["systems", *METHODS],
-        [[name, *(percent(any_shown(drawn, method, seed)) for method in METHODS.values())]
-         for name, drawn in rows.items()],
-    )  # fmt: skip
+        [
+            [name, *(percent(any_shown(drawn, method, seed)) for method in METHODS.values())]
+            for name, drawn in rows.items()
+        ],
+    )
 
 
 def shown_by_family(rng: np.random.Generator, s: int, draws: int, *, baseline: bool) -> list[float]:

@@ -63,12 +63,14 @@ def gate_table(draws: int, seed: int) -> Table:
         [
             [
                 f"{loss:.0%}, {gain:.0%}, {loss - gain:.2f}",
-                *(f"{percent(false_passes(n, loss, gain))} ({percent(false_passes(n, loss, gain, alone=True))})"
-                  for n in QUESTIONS),
+                *(
+                    f"{percent(false_passes(n, loss, gain))} ({percent(false_passes(n, loss, gain, alone=True))})"
+                    for n in QUESTIONS
+                ),
             ]
             for loss, gain in CELLS
         ],
-    )  # fmt: skip
+    )
 
 
 def real_differences(rng: np.random.Generator) -> Callable[[int], Floats]:

@@ -54,16 +54,18 @@ class JudgedPair:
 
     def _system(
         self, rng: np.random.Generator, chance: Floats, favour: float, n_labels: int
-    ) -> tuple[CorrectedMean, Floats]:  # fmt: skip
+    ) -> tuple[CorrectedMean, Floats]:
         owner = np.repeat(np.arange(self.n_questions), _UNITS)
         people = (rng.random(len(owner)) < chance[owner]).astype(float)
         rate = np.where(people > 0, self.judge.sensitivity, self.judge.false_alarms) + favour
         judged = (rng.random(len(owner)) < rate).astype(float)
         strata = judged.astype(int) if self.stratified else np.zeros(len(owner), int)
-        drawn = np.concatenate([
-            rng.permutation(np.flatnonzero(strata == stratum))[: n_labels // (1 + self.stratified)]
-            for stratum in range(1 + self.stratified)
-        ])  # fmt: skip
+        drawn = np.concatenate(
+            [
+                rng.permutation(np.flatnonzero(strata == stratum))[: n_labels // (1 + self.stratified)]
+                for stratum in range(1 + self.stratified)
+            ]
+        )
         labels = np.full(len(owner), np.nan)
         labels[drawn] = people[drawn]
         return corrected_mean(owner, judged, labels, strata, self.n_questions), judged.reshape(-1, _UNITS).mean(axis=1)

@@ -124,9 +124,10 @@ def tables(draws: int) -> Iterator[Table]:
     keys = dict.fromkeys((s.n_questions, s.n_units, s.stratified) for s in listed)
     for questions, units, stratified in keys:
         rows = [
-            _row(setting, coverage(setting, draws)) for setting in listed
+            _row(setting, coverage(setting, draws))
+            for setting in listed
             if (setting.n_questions, setting.n_units, setting.stratified) == (questions, units, stratified)
-        ]  # fmt: skip
+        ]
         how = "labels within strata of the judge's score" if stratified else "labels at random"
         of_units = "1 unit each" if units == 1 else f"{units} units each on average"
         columns = ("judge", "labels", "judge's error", "covers", "people alone", "width", "people alone", "worth")

@@ -33,6 +33,9 @@ def repeat_table(draws: int, seed: int) -> Table:
     return Table(
         f"How often a difference is shown that is none, of several runs over {N_QUESTIONS} questions",
         ["runs", "sd between runs (.3 between questions)", "averaged within the question", "as further questions"],
-        [[str(n_runs), f"{sd:g}", *map(percent, false_positives(draws, seed, n_runs, sd))]
-         for n_runs in N_RUNS for sd in SD_RUNS],
-    )  # fmt: skip
+        [
+            [str(n_runs), f"{sd:g}", *map(percent, false_positives(draws, seed, n_runs, sd))]
+            for n_runs in N_RUNS
+            for sd in SD_RUNS
+        ],
+    )

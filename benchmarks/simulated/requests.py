@@ -29,7 +29,7 @@ def series(rng: np.random.Generator, alike: float, n: int, draws: int) -> Floats
 
 def held(
     p: float, alike: float, n: int, *, draws: int, rng: np.random.Generator, in_order: bool
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """The share of intervals that hold the percentile, and of those that lack an end."""
     truth = math.exp(_SIGMA * NormalDist().inv_cdf(p))
     intervals = [percentile_interval(values, p, in_order=in_order) for values in series(rng, alike, n, draws)]

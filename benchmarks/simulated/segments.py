@@ -67,24 +67,22 @@ def segment_table(draws: int, seed: int) -> Table:
                 shares = [
                     named_first(n, rank, base, fails=fails, language=language, draws=draws, seed=seed)
                     for n in QUESTIONS
-                ]  # fmt: skip
+                ]
                 rows.append([f"{planted}, {base:.0%} elsewhere, {where}", *map(percent, shares)])
     return Table(
-        "How often questions that fail are named first",
-        ["planted", *(f"{n} questions" for n in QUESTIONS)],
-        rows,
+        "How often questions that fail are named first", ["planted", *(f"{n} questions" for n in QUESTIONS)], rows
     )
 
 
 def accused_table(draws: int, seed: int) -> Table:
     """Tags at random, of which any is accused."""
     rows = [
-        [f"{n_tags} tags, {n_own} of each question, {base:.0%} lost",
-         *(percent(accused(n, n_tags, n_own, base, draws=draws, seed=seed)) for n in QUESTIONS)]
+        [
+            f"{n_tags} tags, {n_own} of each question, {base:.0%} lost",
+            *(percent(accused(n, n_tags, n_own, base, draws=draws, seed=seed)) for n in QUESTIONS),
+        ]
         for n_tags, n_own, base in ((3, 1, 0.5), (10, 1, 0.3), (10, 3, 0.5), (30, 5, 0.3))
-    ]  # fmt: skip
+    ]
     return Table(
-        "How often any of several tags at random is accused",
-        ["tags", *(f"{n} questions" for n in QUESTIONS)],
-        rows,
+        "How often any of several tags at random is accused", ["tags", *(f"{n} questions" for n in QUESTIONS)], rows
     )

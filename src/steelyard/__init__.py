@@ -173,7 +173,7 @@ __all__ = [
     "self_test",
     "stage",
     "weigh",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> Any:

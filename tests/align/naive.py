@@ -90,8 +90,9 @@ def places(piece: Any, world: World) -> list[Place]:
     if world.documents is None:
         return []
     if piece.kind == "text":
-        return [stretch(doc, a, b) for doc, (text, _) in world.documents.items()
-                for a, b in occurrences(text, piece.text)]  # fmt: skip
+        return [
+            stretch(doc, a, b) for doc, (text, _) in world.documents.items() for a, b in occurrences(text, piece.text)
+        ]
     return places_within(piece, *world.documents[piece.doc]) if piece.doc in world.documents else []
 
 

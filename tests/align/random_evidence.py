@@ -67,8 +67,9 @@ def pages_of(document: Document, start: int, end: int) -> tuple[int, ...]:
     if document.pages is None:
         return ()
     ends = [*document.pages[1:], len(document.text)]
-    return tuple(number for number, (a, b) in enumerate(zip(document.pages, ends, strict=True), 1)
-                 if max(a, start) < min(b, end))  # fmt: skip
+    return tuple(
+        number for number, (a, b) in enumerate(zip(document.pages, ends, strict=True), 1) if max(a, start) < min(b, end)
+    )
 
 
 @st.composite

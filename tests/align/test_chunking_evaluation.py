@@ -40,8 +40,9 @@ def questions(kind: str) -> Questions:
         "spans": lambda doc, start, end, content: {"doc": doc, "start": start, "end": end},
         "quotes": lambda doc, start, end, content: {"doc": doc, "quote": content},
     }
-    return Questions([{"qid": str(i), "evidence": [forms[kind](*ref) for ref in refs]}
-                      for i, refs in enumerate(references())])  # fmt: skip
+    return Questions(
+        [{"qid": str(i), "evidence": [forms[kind](*ref) for ref in refs]} for i, refs in enumerate(references())]
+    )
 
 
 def windows(size: int, overlap: int) -> Callable[[str], list[Span]]:
@@ -111,8 +112,11 @@ def test_a_perfect_system_is_perfect() -> None:
     rows = list(zip(corpus.ids, corpus.owner.tolist(), corpus.start.tolist(), corpus.end.tolist(), strict=True))
     lines, shares = [], []
     for i, refs in enumerate(references()):
-        best = [id for id, owner, a, b in rows
-                if any(names[owner] == doc and a < end and start < b for doc, start, end, _ in refs)]  # fmt: skip
+        best = [
+            id
+            for id, owner, a, b in rows
+            if any(names[owner] == doc and a < end and start < b for doc, start, end, _ in refs)
+        ]
         lines.append({"qid": str(i), "retrieved": best})
         gold = {(doc, c) for doc, start, end, _ in refs for c in range(start, end)}
         shown = {(names[o], c) for id, o, a, b in rows if id in best for c in range(a, b)}

@@ -23,12 +23,7 @@ CASES = [
 ]
 TEXT = "Hotels up to 120 euros. 酒店不超过一百二十欧元。"
 QUOTE = "up to 120 euros"
-PIECES = {
-    "document": {},
-    "span": {"start": 7, "end": 22},
-    "quote": {"quote": QUOTE},
-    "pages": {"page": 1},
-}
+PIECES = {"document": {}, "span": {"start": 7, "end": 22}, "quote": {"quote": QUOTE}, "pages": {"page": 1}}
 
 
 def numbered(gold: list[str], retrieved: list[str]) -> NumberedDocuments:
@@ -73,8 +68,9 @@ def test_every_kind_of_gold_goes_by_the_rule(kind: str, gold: str, retrieved: st
     scores = sy.evaluate(
         [{"qid": "q", "evidence": [{"doc": gold, **PIECES[kind]}]}],
         {"s": sy.Outputs([{"qid": "q", "retrieved": [item]}])},
-        "evidence_recall", corpus=documents if corpus else None,
-    )  # fmt: skip
+        "evidence_recall",
+        corpus=documents if corpus else None,
+    )
     assert scores.means.item() == fits
 
 
@@ -85,8 +81,10 @@ def test_an_ambiguous_name_is_an_error_that_says_what_to_write() -> None:
         item = {"id": "c", "doc": retrieved, "start": 0, "end": 3, "text": "one"}
         return sy.evaluate(
             [{"qid": "q", "evidence": [{"doc": gold, "start": 0, "end": 3}]}],
-            {"s": sy.Outputs([{"qid": "q", "retrieved": [item]}])}, ["evidence_recall", "span_precision"], corpus=twins,
-        )  # fmt: skip
+            {"s": sy.Outputs([{"qid": "q", "retrieved": [item]}])},
+            ["evidence_recall", "span_precision"],
+            corpus=twins,
+        )
 
     with pytest.raises(InputError) as error:
         weigh("x.txt", "a/x")
@@ -104,16 +102,17 @@ def test_an_ambiguous_chunk_harms_nothing_where_no_gold_is_in_its_documents() ->
     scores = sy.evaluate(
         [{"qid": "q", "evidence": [{"doc": "c", "quote": "three"}]}],
         {"s": sy.Outputs([{"qid": "q", "retrieved": [item, {"id": "2", "doc": "c", "start": 0, "end": 5}]}])},
-        "mrr", corpus=documents,
-    )  # fmt: skip
+        "mrr",
+        corpus=documents,
+    )
     assert scores.means.item() == 0.5
 
 
 PARTS = ["a", "b", "travel", "travel.md", "travel.pdf", "index.md", "差旅", "差旅.md", "Cafe\u0301", "Café", "a.txt.gz",
          ".env", "v1.2", "..", ".", "", " "]  # fmt: skip
-names = st.tuples(
-    st.lists(st.sampled_from(PARTS), min_size=1, max_size=4), st.sampled_from(["/", "\\", "//"])
-).map(lambda drawn: drawn[1].join(drawn[0]) or "a")  # fmt: skip
+names = st.tuples(st.lists(st.sampled_from(PARTS), min_size=1, max_size=4), st.sampled_from(["/", "\\", "//"])).map(
+    lambda drawn: drawn[1].join(drawn[0]) or "a"
+)
 lists = st.lists(names, min_size=1, max_size=6, unique=True)
 
 

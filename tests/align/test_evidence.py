@@ -44,9 +44,10 @@ def weigh(case: Case, measures: Any, lines: Any = None, **options: Any) -> Any:
 def test_what_measures_read_besides_rankings() -> None:
     inputs = {d.name: set(d.inputs) - {"rankings"} for d in sy.definitions() if d.inputs not in OTHERS}
     assert inputs == {
-        "evidence_recall": {"pieces"}, **{name: {"characters"} for name in CHARACTERS},
+        "evidence_recall": {"pieces"},
+        **{name: {"characters"} for name in CHARACTERS},
         **{name: {"labels"} for name in NEED_JUDGED},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("measure", CHARACTERS)
@@ -63,8 +64,11 @@ def test_characters_need_evidence(measure: str) -> None:
 def test_judged_alone_has_no_meaning(measure: str) -> None:
     name, _, cut = measure.partition("@")
     with pytest.raises(MeasureError, match="pool=judged has no meaning for gold evidence"):
-        values([{"qid": "q", "evidence": ["cat"]}], [{"qid": "q", "retrieved": [{"id": "c", "text": "cat"}]}],
-               f"{name}(pool=judged)" + (f"@{cut}" if cut else ""))  # fmt: skip
+        values(
+            [{"qid": "q", "evidence": ["cat"]}],
+            [{"qid": "q", "retrieved": [{"id": "c", "text": "cat"}]}],
+            f"{name}(pool=judged)" + (f"@{cut}" if cut else ""),
+        )
 
 
 # By hand -------------------------------------------------------------------------------------------------------------
@@ -126,7 +130,7 @@ def span(start: int, end: int, **more: Any) -> dict[str, Any]:
         ([span(0, 26)], [(0, 9), (5, 12)], [0, 12 / 26, 1, 12 / 26], "what two chunks show counts once"),
         ([span(0, 26)], [(0, 9), (17, 21)], [1, 13 / 26, 1, 13 / 26], "two chunks hold half of it together"),
     ],
-)  # fmt: skip
+)
 def test_cases_by_hand(gold: Any, chunks: Any, want: list[float], comment: str) -> None:
     assert by_hand(gold, *chunks) == pytest.approx(want, abs=1e-15), comment
 
@@ -162,8 +166,10 @@ def test_pages_are_one_passage_and_no_alternatives() -> None:
 
 def test_a_parted_text_has_no_place_that_is_longer_than_it_is() -> None:
     """Two parts of a text that stand a thousand characters apart do not make a thousand characters of gold."""
-    items = [{"id": "c1", "doc": "a", "start": 0, "end": 5, "text": "alpha"},
-             {"id": "c2", "doc": "a", "start": 1000, "end": 1005, "text": "gamma"}]  # fmt: skip
+    items = [
+        {"id": "c1", "doc": "a", "start": 0, "end": 5, "text": "alpha"},
+        {"id": "c2", "doc": "a", "start": 1000, "end": 1005, "text": "gamma"},
+    ]
     question = [{"qid": "q", "evidence": ["alpha beta gamma"]}]
     [recall] = values(question, [{"qid": "q", "retrieved": items}], "span_recall")[0]
     assert math.isnan(recall) or recall >= 5 / 16
@@ -272,8 +278,10 @@ def test_the_order_of_the_input_moves_no_bit(case: Case, whole: bool, shuffler: 
     options: dict[str, Any] = {"rule": case.rule, "unit": "chunk", "corpus": None if whole else case.chunks}
     lines = case.outputs(whole=whole)
     before = sy.evaluate(questions, {"s": Outputs(lines)}, measures, **options)
-    mixed = [{**line, "retrieved": shuffled(line["retrieved"], shuffler) if scored(line) else line["retrieved"]}
-             for line in shuffled(lines, shuffler)]  # fmt: skip
+    mixed = [
+        {**line, "retrieved": shuffled(line["retrieved"], shuffler) if scored(line) else line["retrieved"]}
+        for line in shuffled(lines, shuffler)
+    ]
     after = sy.evaluate(shuffled(questions, shuffler), {"s": Outputs(mixed)}, measures, **options)
     assert after.values.tobytes() == before.values.tobytes()
     assert after.query_ids == before.query_ids
@@ -305,8 +313,10 @@ def test_what_stands_below_rank_k_does_not_move_a_value_at_k() -> None:
     items = [{"id": "c1", "doc": "a", "start": 0, "end": 10}, {"id": "c2", "doc": "b", "start": 0, "end": 10}]
     gold = [{"qid": "q", "evidence": ["big cat"]}]
     items = [{**item, "text": document.text[:10]} for item, document in zip(items, documents, strict=True)]
-    got = [values(gold, [{"qid": "q", "retrieved": items[:n]}], ["span_recall@1", "span_iou@1"], corpus=documents)
-           for n in (1, 2)]  # fmt: skip
+    got = [
+        values(gold, [{"qid": "q", "retrieved": items[:n]}], ["span_recall@1", "span_iou@1"], corpus=documents)
+        for n in (1, 2)
+    ]
     assert got[0] == got[1] == [[6 / 7], [6 / 11]]
 
 
@@ -325,8 +335,10 @@ def test_the_lists_of_other_questions_do_not_move_a_value() -> None:
 def test_the_order_of_alternatives_moves_nothing() -> None:
     pieces = [span(0, 3, gain=3, group="g"), span(10, 12, gain=3, group="g"), span(20, 24)]
     items = [{"id": "c1", "doc": "d", "start": 20, "end": 24}, {"id": "c2", "doc": "d", "start": 15, "end": 18}]
-    got = [values([{"qid": "q", "evidence": gold}], [{"qid": "q", "retrieved": items}], ["ndcg", "map", "recall"])
-           for gold in (pieces, pieces[::-1], [pieces[1], pieces[0], pieces[2]])]  # fmt: skip
+    got = [
+        values([{"qid": "q", "evidence": gold}], [{"qid": "q", "retrieved": items}], ["ndcg", "map", "recall"])
+        for gold in (pieces, pieces[::-1], [pieces[1], pieces[0], pieces[2]])
+    ]
     assert got[0] == got[1] == got[2]
     ids = [{"id": "z", "gain": 1}, {"id": "z", "gain": 3}, {"id": "c1"}]
     both = [
@@ -355,8 +367,10 @@ def test_a_chunk_that_shows_nothing_new_changes_no_measure_of_characters(case: C
     a, b = data.draw(spans(chunk.end - chunk.start))  # type: ignore[operator]
     rows = [*zip(case.chunks.owner.tolist(), case.chunks.start.tolist(), case.chunks.end.tolist(), strict=True)]
     names = [d.doc_id for d in case.chunks.documents]
-    items = [{"id": id, "doc": names[o], "start": s, "end": e, "text": case.chunks.documents[o].text[s:e]}
-             for id, (o, s, e) in zip(case.chunks.ids, rows, strict=True)]  # fmt: skip
+    items = [
+        {"id": id, "doc": names[o], "start": s, "end": e, "text": case.chunks.documents[o].text[s:e]}
+        for id, (o, s, e) in zip(case.chunks.ids, rows, strict=True)
+    ]
     extra = {"id": "extra", "doc": chunk.doc, "start": chunk.start + a, "end": chunk.start + b,  # type: ignore[operator]
              "text": (chunk.text or "")[a:b]}  # fmt: skip
     known = {item["id"]: item for item in items}
@@ -365,8 +379,10 @@ def test_a_chunk_that_shows_nothing_new_changes_no_measure_of_characters(case: C
         first = naive.canonical({item["id"]: item["score"] for item in query["retrieved"]})
     corpus = list(case.chunks.documents)
     measures = [f"{name}{cut}" for name in CHARACTERS for cut in ("", "@1", "@2", "@20")] + ["evidence_recall@1"]
-    got = [values(case.questions, [{"qid": query["qid"], "retrieved": ranked}], measures, corpus=corpus, rule="any")
-           for ranked in ([known[id] for id in first], [*(known[id] for id in first), extra])]  # fmt: skip
+    got = [
+        values(case.questions, [{"qid": query["qid"], "retrieved": ranked}], measures, corpus=corpus, rule="any")
+        for ranked in ([known[id] for id in first], [*(known[id] for id in first), extra])
+    ]
     assert repr(got[0]) == repr(got[1])
 
 
@@ -380,8 +396,10 @@ def test_the_names_of_chunks_change_no_measure_of_characters(case: Case) -> None
     """Lists without scores keep their order, so nothing may depend on what a chunk is called."""
     questions = [{**q, "evidence": [p for p in q["evidence"] if "id" not in p]} for q in case.questions]
     facts = case.facts
-    lines = [{"qid": line["qid"], "retrieved": [facts[i if isinstance(i, str) else i["id"]] for i in line["retrieved"]]}
-             for line in case.outputs(whole=False)]  # fmt: skip
+    lines = [
+        {"qid": line["qid"], "retrieved": [facts[i if isinstance(i, str) else i["id"]] for i in line["retrieved"]]}
+        for line in case.outputs(whole=False)
+    ]
     assume(any(line["retrieved"] for line in lines))
     measures = [f"{name}{cut}" for name in [*EVIDENCE, "precision", "mrr"] for cut in ("@1", "@3")]
     got = []

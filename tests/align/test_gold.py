@@ -189,8 +189,11 @@ def test_pages_go_through_the_offsets_of_the_loader() -> None:
 
 def test_pages_that_the_system_tells() -> None:
     gold = [{"qid": "q", "evidence": [{"doc": "m.pdf", "pages": "3-4"}]}]
-    items = [{"id": "a", "doc": "m.pdf", "page": 2, "text": "x"}, {"id": "b", "doc": "n.pdf", "page": 3, "text": "y"},
-             {"id": "c", "doc": "m.pdf", "pages": [4, 5], "text": "z"}]  # fmt: skip
+    items = [
+        {"id": "a", "doc": "m.pdf", "page": 2, "text": "x"},
+        {"id": "b", "doc": "n.pdf", "page": 3, "text": "y"},
+        {"id": "c", "doc": "m.pdf", "pages": [4, 5], "text": "z"},
+    ]
     got = listed(sy.evaluate(gold, outputs(*items), [f"evidence_recall@{k}" for k in (1, 2, 3)]))
     assert got == [0, 0, 1]
 
@@ -213,8 +216,9 @@ def test_a_document_by_its_other_names(name: str) -> None:
     assert listed(weigh(gold, [MANUAL, NOVEL]))[:2] == [1, 1]
     item = {"id": "c1", "doc": name, "start": 0, "end": 5, "text": "first"}
     gold = [{"doc": "manual.pdf", "start": 0, "end": 5}]
-    scores = sy.evaluate([{"qid": "q", "evidence": gold}], outputs(item), ["evidence_recall", "span_recall"],
-                         corpus=[MANUAL, NOVEL])  # fmt: skip
+    scores = sy.evaluate(
+        [{"qid": "q", "evidence": gold}], outputs(item), ["evidence_recall", "span_recall"], corpus=[MANUAL, NOVEL]
+    )
     assert listed(scores) == [1, 1]
 
 
@@ -356,8 +360,10 @@ def test_retrieved_chunks_that_the_corpus_lacks_make_characters_unknown() -> Non
 
 
 def test_alternatives_are_worth_the_same() -> None:
-    gold = [{"doc": "novel", "start": 0, "end": 4, "gain": 1, "group": "g"},
-            {"doc": "novel", "start": 4, "end": 8, "gain": 2, "group": "g"}]  # fmt: skip
+    gold = [
+        {"doc": "novel", "start": 0, "end": 4, "gain": 1, "group": "g"},
+        {"doc": "novel", "start": 4, "end": 8, "gain": 2, "group": "g"},
+    ]
     with pytest.raises(InputError, match="question 1: group 'g' has pieces of gain 1 and 2"):
         weigh(gold, [NOVEL])
 

@@ -26,9 +26,10 @@ FORMS = ("span", "quote", "text")
 
 def gold_of(form: str, text: str, start: int, end: int) -> dict[str, Any]:
     forms: dict[str, dict[str, Any]] = {
-        "span": {"doc": "d", "start": start, "end": end}, "quote": {"doc": "d", "quote": text[start:end]},
+        "span": {"doc": "d", "start": start, "end": end},
+        "quote": {"doc": "d", "quote": text[start:end]},
         "text": {"text": text[start:end]},
-    }  # fmt: skip
+    }
     return forms[form]
 
 
@@ -75,7 +76,7 @@ def test_one_character_is_no_passage_and_parts_add_up(form: str, how: str, langu
         ([first, last], second_rank),
         ([first, (start + third - 3, start + 2 * third)], second_rank),
         ([last, first, second], second_rank),
-    ):  # fmt: skip
+    ):
         distinct = list(dict.fromkeys(spans)) if how == "chunks" else spans
         assert weighed(form, language, distinct, how=how) == pytest.approx(want), spans
     for rule in ("contains", "share>=0.9"):
@@ -102,7 +103,7 @@ OVERLAPS: list[tuple[str, str, str, tuple[int, int, bool] | None]] = [
     ("Chinese end", "请先擦干净再放回储物柜", "再放回储物柜,谢谢", (5, 11, True)),
     ("Chinese, too short an end", "请先擦干净再放回柜", "放回柜后离开", None),
     ("Chinese within", "请先擦干净再放回储物柜", "擦干净", (2, 5, False)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("gold", "chunk", "want"), [case[1:] for case in OVERLAPS], ids=[case[0] for case in OVERLAPS])

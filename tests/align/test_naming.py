@@ -16,8 +16,9 @@ def notes(evidence: list[Any], *items: dict[str, Any], corpus: Any = None, n: in
     scores = sy.evaluate(
         [{"qid": f"q{i}", "evidence": evidence} for i in range(n)],
         {"s": sy.Outputs([{"qid": f"q{i}", "retrieved": list(items)} for i in range(n)])},
-        "evidence_recall", corpus=corpus,
-    )  # fmt: skip
+        "evidence_recall",
+        corpus=corpus,
+    )
     return list(scores.notes.get("s", ()))
 
 
@@ -41,15 +42,17 @@ def test_a_quote_in_another_document_is_said_where_its_own_was_never_retrieved()
         pytest.param([{"doc": "travel", "quote": QUOTE}], [chunk("x", "euros")], id="a part of them is not enough"),
         pytest.param([{"doc": "travel", "quote": QUOTE, "gain": 0}], [chunk("x")], id="it is judged not to be gold"),
         pytest.param(
-            [{"doc": "travel", "quote": QUOTE}], [chunk("x"), chunk("travel", "Trains.", "c2")],
+            [{"doc": "travel", "quote": QUOTE}],
+            [chunk("x"), chunk("travel", "Trains.", "c2")],
             id="the document is known by its name, and the words are in another one as well",
         ),
         pytest.param(
             [{"doc": "travel", "quote": QUOTE, "group": "a"}, {"doc": "fees", "quote": "hotels", "group": "a"}],
-            [chunk("fees")], id="an alternative is credited",
+            [chunk("fees")],
+            id="an alternative is credited",
         ),
     ],
-)  # fmt: skip
+)
 def test_nothing_is_said_where_names_are_not_to_blame(evidence: list[Any], items: list[dict[str, Any]]) -> None:
     assert [note for note in notes(evidence, *items) if not note.code.startswith("no_gold")] == []
 

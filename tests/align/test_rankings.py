@@ -115,13 +115,15 @@ GAINS = [0.0, 1.0, 2.0, -1.0, 0.5]
 truths = st.dictionaries(
     st.sampled_from(QUERIES[:6]),
     st.dictionaries(st.sampled_from(DOCS), st.sampled_from(GAINS), max_size=8),
-    min_size=1, max_size=5,
-)  # fmt: skip
+    min_size=1,
+    max_size=5,
+)
 runs = st.dictionaries(
     st.sampled_from(QUERIES),
     st.dictionaries(st.sampled_from(DOCS), st.sampled_from(SCORES), min_size=1),
-    min_size=1, max_size=6,
-)  # fmt: skip
+    min_size=1,
+    max_size=6,
+)
 cuts = st.lists(st.integers(0, 60), max_size=8)
 
 
@@ -259,8 +261,10 @@ def test_views_change_ties_as_if_the_run_were_another(truth: Nested, run: Nested
         shorter[query] = {doc: docs[doc] for doc in order[:k]}
     n_unjudged = len(run.keys() - truth.keys())
     assert_equal(Aligned(a.alignment.top(k), n_unjudged), naive(truth, shorter), n_unjudged)
-    judged = {query: {doc: score for doc, score in docs.items() if truth.get(query, {}).get(doc, -1) >= 0}
-              for query, docs in run.items()}  # fmt: skip
+    judged = {
+        query: {doc: score for doc, score in docs.items() if truth.get(query, {}).get(doc, -1) >= 0}
+        for query, docs in run.items()
+    }
     assert_equal(Aligned(a.alignment.condensed(), n_unjudged), naive(truth, judged), n_unjudged)
 
 
@@ -307,7 +311,7 @@ def test_the_same_document_of_two_queries_is_no_duplicate() -> None:
 with_duplicates = st.lists(
     st.tuples(st.sampled_from(["q1", "q2", "查询", "other"]), st.sampled_from(DOCS[:5]), st.sampled_from(SCORES)),
     max_size=25,
-)  # fmt: skip
+)
 
 
 def kept(rows: list[Row], on_duplicate: OnDuplicate) -> dict[str, dict[str, float]]:
@@ -515,8 +519,10 @@ def aligned_alike(one: Aligned, other: Aligned) -> bool:
 def same(one: Alignment, other: Alignment) -> bool:
     """Whether all arrays of two alignments are equal, ties included."""
     names = ("n_retrieved", "missing", "starts", "hit_rank", "hit_gain", "ideal_starts", "ideal_gain")
-    tied = [None if a.ties is None else [a.ties.starts.tolist(), a.ties.first.tolist(), a.ties.size.tolist()]
-            for a in (one, other)]  # fmt: skip
+    tied = [
+        None if a.ties is None else [a.ties.starts.tolist(), a.ties.first.tolist(), a.ties.size.tolist()]
+        for a in (one, other)
+    ]
     return tied[0] == tied[1] and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 

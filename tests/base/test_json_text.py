@@ -14,8 +14,11 @@ from steelyard.base.machine import timestamp
 def test_what_is_no_number_of_json_is_null() -> None:
     value = {"a": np.float64("nan"), "b": (np.int64(3), float("-inf")), "c": np.array([[1.5, np.inf]]), "d": Path("x")}
     assert json.loads(json_text(value), parse_constant=pytest.fail) == {
-        "a": None, "b": [3, None], "c": [[1.5, None]], "d": "x"
-    }  # fmt: skip
+        "a": None,
+        "b": [3, None],
+        "c": [[1.5, None]],
+        "d": "x",
+    }
     assert json_text({"名": True}) == '{\n  "名": true\n}\n'
 
 

@@ -12,11 +12,7 @@ SHAPE = Table(
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        {"name": "a"},
-        {"name": "a", "finished": None, "counts": {"x": 3}, "notes": ["a", {}], "other": object()},
-    ],
+    "value", [{"name": "a"}, {"name": "a", "finished": None, "counts": {"x": 3}, "notes": ["a", {}], "other": object()}]
 )
 def test_what_fits_is_taken(value: object) -> None:
     check_shape(value, SHAPE)

@@ -113,8 +113,9 @@ def scores() -> Scores:
     systems = {"bm25": _BASE, **{system_label(*row): value for row, value in _QUALITY.items()}}
     rows = [
         {"system": system, "query_id": f"q{n}", "measure": MEASURE, "value": value}
-        for system, mean in systems.items() for n, value in enumerate(rng.beta(2 * mean, 2 * (1 - mean), 40).tolist())
-    ]  # fmt: skip
+        for system, mean in systems.items()
+        for n, value in enumerate(rng.beta(2 * mean, 2 * (1 - mean), 40).tolist())
+    ]
     return Scores.of(pl.DataFrame(rows))
 
 

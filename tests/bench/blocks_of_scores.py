@@ -35,8 +35,10 @@ def blocks(
     """All rankings and requests of a reranker: a request takes as many milliseconds as the number of the repetition."""
     asked = [
         (depth, r, n, q, candidates.first(q, depth), score(q, candidates.first(q, depth), r))
-        for depth in config.depths for r in range(1, repetitions + 1) for n, q in enumerate(candidates.searched)
-    ]  # fmt: skip
+        for depth in config.depths
+        for r in range(1, repetitions + 1)
+        for n, q in enumerate(candidates.searched)
+    ]
     rankings = [(system, depth, r, q, scores, None) for depth, r, _, q, _, scores in asked]
     requests = [
         {

@@ -39,10 +39,12 @@ def scores(*systems: str) -> Scores:
 def config(folder: Path) -> BenchConfig:
     (folder / "qrels.txt").write_text("q1 0 d1 1\n")
     values = {
-        "name": "small", "truth": folder / "qrels.txt", "depths": [2],
+        "name": "small",
+        "truth": folder / "qrels.txt",
+        "depths": [2],
         "systems": {"none": {}, "words": {"rerank": "lexical"}},
         "prices": {"mine": {"per_query": 0.1, "date": date(2026, 1, 2)}},
-    }  # fmt: skip
+    }
     return BenchConfig.of(values, base=folder)
 
 

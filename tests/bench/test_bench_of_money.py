@@ -20,9 +20,11 @@ RUN = {f"q{i}": [f"d{(i + j) % 12}" for j in (3, 1, 0, 2)] for i in range(12)}
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     folder = tmp_path_factory.mktemp("bench")
     systems = {
-        "none": {}, "own": {"rerank": "lexical", "price": "self-host"},
-        "api": {"rerank": "lexical", "price": "cohere/rerank-v3.5"}, "unknown": {"rerank": "lexical"},
-    }  # fmt: skip
+        "none": {},
+        "own": {"rerank": "lexical", "price": "self-host"},
+        "api": {"rerank": "lexical", "price": "cohere/rerank-v3.5"},
+        "unknown": {"rerank": "lexical"},
+    }
     config = config_of(
         folder, TRUTH, RUN, systems=systems, depths=[2, 4], repetitions=2, warm_up=0, self_host={"per_hour": 3.6},
         value={"value_per_query": 0.01, "queries_per_day": 1000},

@@ -79,11 +79,7 @@ def test_documents_are_left_out(tmp_path: Path, name: str, text: str) -> None:
     [
         ({}, {"candidates": None}, "names no candidates"),
         ({}, {"truth": None}, "names no truth"),
-        (
-            {"qrels.txt": "q1 0 d1#1 1\nq2 0 d9 1\n"},
-            {},
-            "no candidate of any question has a label in qrels",
-        ),
+        ({"qrels.txt": "q1 0 d1#1 1\nq2 0 d9 1\n"}, {}, "no candidate of any question has a label in qrels"),
         ({"bm25.run": "x Q0 d1 1 0.9 run\n"}, {}, "has no list for any of the 3 questions of qrels, such as 'q1'"),
         ({}, {"documents": None, "queries": "queries.jsonl"}, r"3 of 3 candidates .* name the documents"),
         ({"corpus.jsonl": lines(DOCUMENTS[1:])}, {}, r"1 of 3 candidates \('d1'\) has no text; add them"),
@@ -135,9 +131,10 @@ def test_outputs_with_candidates_of_some_questions(tmp_path: Path) -> None:
 
 def test_cranfield() -> None:
     values = {
-        "truth": str(shared("cranfield", "beir")), "systems": {"words": {"rerank": "lexical"}},
+        "truth": str(shared("cranfield", "beir")),
+        "systems": {"words": {"rerank": "lexical"}},
         "candidates": str(shared("cranfield", "runs", "results_custom_bm25.run.gz")),
-    }  # fmt: skip
+    }
     candidates = open_candidates(BenchConfig.of(values))
     assert (len(candidates.query_ids), len(candidates.searched)) == (225, 224)
     (note,) = candidates.notes

@@ -18,10 +18,11 @@ from steelyard.rag.registry import make_stage
 QUESTIONS = [
     {"qid": "q1", "query": "What weighs?", "evidence": [{"doc": "a", "quote": "weighs a Load", "gain": 1}]},
     {
-        "qid": "q2", "query": "什么能称重？",
+        "qid": "q2",
+        "query": "什么能称重？",
         "evidence": [{"doc": "a", "quote": "weighs a load", "gain": 2}, {"doc": "b", "quote": "秤", "gain": 4}],
     },
-]  # fmt: skip
+]
 TEXTS = ["Bees dance.", "It weighs\na load.", "秤。"]
 
 

@@ -78,9 +78,12 @@ class Killed:
             for i, command in enumerate(self.commands):
                 errors = stack.enter_context((folder.parent / f"{folder.name}.errors.{i}").open("wb"))
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "steelyard", *command], cwd=folder, env=environment,
-                    stdout=subprocess.DEVNULL, stderr=errors,
-                )  # fmt: skip
+                    [sys.executable, "-m", "steelyard", *command],
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                )
                 stack.callback(process.wait)
                 stack.callback(process.kill)
                 processes.append(process)

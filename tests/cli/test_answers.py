@@ -70,9 +70,11 @@ def test_evaluate_says_what_python_says(files: Path) -> None:
         "evaluate", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", "-m", "mrr", "-f", "json", *BOTH
     )
     scores = sy.evaluate(
-        "questions.jsonl", ["a.jsonl", "b.jsonl"], ["faithfulness", "mrr"],
+        "questions.jsonl",
+        ["a.jsonl", "b.jsonl"],
+        ["faithfulness", "mrr"],
         verdicts={"a": "a.parquet", "b": "b.parquet"},
-    )  # fmt: skip
+    )
     assert text == as_json(scores)
     one = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness", "--verdicts", "a.parquet")
     assert "Verdicts on the answers: by people." in one

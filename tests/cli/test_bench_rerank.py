@@ -33,9 +33,11 @@ def test_one_command_measures_and_says_what_comes_of_it(tmp_path: Path, lang: st
 
 @pytest.mark.parametrize(
     ("lang", "sentence"),
-    [("en", r"^steelyard: small takes about 26 requests, 117 pairs, 1,[0-9]{3} tokens, [0-9.]+ s, \$0\.26, by "),
-     ("zh", r"^steelyard: small 约需 26 次请求、117 个文本对、1,[0-9]{3} 个词元、[0-9.]+ 秒、\$0\.26，按每个系统")],
-)  # fmt: skip
+    [
+        ("en", r"^steelyard: small takes about 26 requests, 117 pairs, 1,[0-9]{3} tokens, [0-9.]+ s, \$0\.26, by "),
+        ("zh", r"^steelyard: small 约需 26 次请求、117 个文本对、1,[0-9]{3} 个词元、[0-9.]+ 秒、\$0\.26，按每个系统"),
+    ],
+)
 def test_what_it_takes_is_said_before(
     tmp_path: Path, lang: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,8 +146,9 @@ def test_narrow_encodings_are_no_error(arguments: tuple[str, ...], encoding: str
 def test_json_survives_a_narrow_encoding(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"问": {"文": 1}}')
     (tmp_path / "r.json").write_text('{"问": {"文": 1}}')
-    done = steelyard("evaluate", "t.json", "r.json", "-q", "-f", "json", cwd=tmp_path,
-                     environment={"PYTHONIOENCODING": "ascii"})  # fmt: skip
+    done = steelyard(
+        "evaluate", "t.json", "r.json", "-q", "-f", "json", cwd=tmp_path, environment={"PYTHONIOENCODING": "ascii"}
+    )
     assert list(json.loads(done.stdout)["systems"]["r"]["per_query"]) == ["问"]
 
 

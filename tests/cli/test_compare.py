@@ -103,8 +103,11 @@ def test_min_gain_reaches_the_measures(demo: Path) -> None:
 def test_csv_markdown_and_latex(demo: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(printed(*DEMO, "-m", "ndcg@10,map", "-f", "csv", cwd=demo))))
     assert [(row["measure"], row["system"]) for row in rows] == [
-        ("ndcg@10", "hybrid"), ("ndcg@10", "keyword"), ("map", "hybrid"), ("map", "keyword")
-    ]  # fmt: skip
+        ("ndcg@10", "hybrid"),
+        ("ndcg@10", "keyword"),
+        ("map", "hybrid"),
+        ("map", "keyword"),
+    ]
     assert len(rows[0]["p"]) > 10
     markdown = printed(*DEMO, "-f", "markdown", cwd=demo)
     assert markdown.startswith("**hybrid beats keyword.**\n\n")
@@ -188,9 +191,7 @@ def test_without_scipy_the_extra_is_named(demo: Path, tmp_path: Path) -> None:
     assert "stats" in said
 
 
-ASKED = [
-    {"qid": f"q{i}", "query": "who?", "evidence": [{"text": f"the answer {i}"}]} for i in range(6)
-]  # fmt: skip
+ASKED = [{"qid": f"q{i}", "query": "who?", "evidence": [{"text": f"the answer {i}"}]} for i in range(6)]
 
 
 def outputs(place: int, n: int = 6) -> Iterator[str]:
@@ -237,8 +238,8 @@ def test_run_folders_are_runs(tmp_path: Path) -> None:
     )
     for name in ("good", "bad"):
         done = steelyard(
-            "run", "--target", f"own:{name}", "--questions", "asked.jsonl", "-o", name, "-m", "mrr", cwd=tmp_path,
-        )  # fmt: skip
+            "run", "--target", f"own:{name}", "--questions", "asked.jsonl", "-o", name, "-m", "mrr", cwd=tmp_path
+        )
         assert done.returncode == 0, done.stderr.decode()
     options = ("-m", "evidence_recall@5", "--test", "randomization", "-f", "json")
     made = json.loads(printed("compare", "asked.jsonl", "bad", "good", *options, cwd=tmp_path))

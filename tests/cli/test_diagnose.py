@@ -27,9 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def diagnosed(folder: Path, *names: str, **options: Any) -> None:
-    given: dict[str, Any] = {
-        "stages": [], "rule": "any", "format": None, "output": None, "lang": "en",
-    }  # fmt: skip
+    given: dict[str, Any] = {"stages": [], "rule": "any", "format": None, "output": None, "lang": "en"}
     run(str(folder / "questions.jsonl"), [str(folder / "runs" / name) for name in names], **given | options)
 
 

@@ -96,8 +96,10 @@ def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: p
     # The failed question counts as slower than any limit: of 80, one leaves P95 without an upper end.
     assert open_scores(folder).latency_ms == {"mine": [[*(100.0 + i for i in range(79)), math.inf]]}
     profile = tmp_path / "fast.toml"
-    profile.write_text('levels = ["ok"]\nrecommend = ["mrr"]\n[measures.latency_ms_p95]\ngiven = true\n'
-                       'better = "lower"\nlevels.ok = 200\n')  # fmt: skip
+    profile.write_text(
+        'levels = ["ok"]\nrecommend = ["mrr"]\n[measures.latency_ms_p95]\ngiven = true\n'
+        'better = "lower"\nlevels.ok = 200\n'
+    )
     assert exits(folder, profile=str(profile)) == 3
     out = capsys.readouterr().out
     assert " 175.1 " in out
@@ -153,7 +155,7 @@ def test_questions_outside_of_the_folder_are_asked_for(folder: Path, tmp_path: P
         ({"profile": "reranker", "numbers": ["latency=3"]}, "no levels for a number 'latency'"),
         ({"profile": "reranker", "numbers": ["a=1", "a=2"]}, "a has a value already"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_told(scores: Path, options: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         run(str(scores), **(DEFAULTS | options))

@@ -19,11 +19,14 @@ QUESTIONS = [
     {"qid": "q3", "query": "What does <b>it</b> cost?"},
 ]
 LINES = [
-    {"qid": "q1", "retrieved": [{"id": "h#1", "text": "Opening hours: 9 to 17."}],
-     "answer": "Hello! It is open from 9 to 17 [h#1]. It has a \u001b[31m<b>café</b> [h#7]."},
+    {
+        "qid": "q1",
+        "retrieved": [{"id": "h#1", "text": "Opening hours: 9 to 17."}],
+        "answer": "Hello! It is open from 9 to 17 [h#1]. It has a \u001b[31m<b>café</b> [h#7].",
+    },
     {"qid": "q2", "retrieved": [{"id": "h#3", "text": "九点开门，周一休息。"}], "answer": "九点开门【1】。"},
     {"qid": "q3", "retrieved": [{"id": "h#3", "text": "九点开门，周一休息。"}], "answer": "I don't know."},
-]  # fmt: skip
+]
 OWN = "tests.judges.own_judges:"
 
 
@@ -70,11 +73,13 @@ def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> 
 @pytest.mark.parametrize(
     ("tables", "measures"),
     [
-        ("grounded", ["faithfulness"]), ("joint", ["citation_support"]), ("correctness,said", ["answer_f1"]),
+        ("grounded", ["faithfulness"]),
+        ("joint", ["citation_support"]),
+        ("correctness,said", ["answer_f1"]),
         ("said", []),
         ("support,joint,correctness,said", ["faithfulness", "answer_f1", "citation_support"]),
     ],
-)  # fmt: skip
+)
 def test_what_it_says_to_weigh_was_judged(folder: Path, tables: str, measures: list[str]) -> None:
     text = _judged("--verdicts", "v.parquet", "--tables", tables)[1]
     assert ("What next" in text) == bool(measures)
@@ -210,9 +215,11 @@ _MODELS = {
 }
 
 
-@pytest.mark.parametrize(("command", "judge"), [
-    *((command, "llm") for command in COMMANDS), (COMMANDS[0], "nli"), (COMMANDS[2], "embedding"),
-], ids=lambda part: part if isinstance(part, str) else part[0])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "judge"),
+    [*((command, "llm") for command in COMMANDS), (COMMANDS[0], "nli"), (COMMANDS[2], "embedding")],
+    ids=lambda part: part if isinstance(part, str) else part[0],
+)
 def test_a_judge_without_its_model_says_how_to_name_it(folder: Path, command: tuple[str, ...], judge: str) -> None:
     done = steelyard(*command, "--judge", judge)
     example, wanted = _MODELS[judge]
@@ -292,9 +299,11 @@ def test_texts_that_no_terminal_should_be_sent_are_shown_as_they_are(folder: Pat
     for name, rows in (("q.jsonl", questions), ("o.jsonl", lines)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     options = {
-        "judge": ["--verdicts", "v.parquet", "--format", "markdown"], "evaluate": ["-m", "faithfulness", "-q"],
-        "diagnose": ["--lang", "zh"], "report": ["--output", "report.html", "-m", "faithfulness"],
-    }[command]  # fmt: skip
+        "judge": ["--verdicts", "v.parquet", "--format", "markdown"],
+        "evaluate": ["-m", "faithfulness", "-q"],
+        "diagnose": ["--lang", "zh"],
+        "report": ["--output", "report.html", "-m", "faithfulness"],
+    }[command]
     done = steelyard(command, "q.jsonl", "o.jsonl", *options, environment={"LC_ALL": "C.UTF-8"})
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()

@@ -36,8 +36,10 @@ def pipeline(folder: Path) -> None:
     for n in range(8):
         text = "".join(f"Hall {n} shows {word} {n * i}. " for i, word in enumerate(WORDS))
         (folder / "docs" / f"d{n}.txt").write_text(text)
-    lines = [{"qid": f"q{n}", "query": f"{WORDS[n % len(WORDS)]} in hall {n % 8}", "rel_map": {f"d{n % 8}": 1}}
-             for n in range(N_QUESTIONS)]  # fmt: skip
+    lines = [
+        {"qid": f"q{n}", "query": f"{WORDS[n % len(WORDS)]} in hall {n % 8}", "rel_map": {f"d{n % 8}": 1}}
+        for n in range(N_QUESTIONS)
+    ]
     (folder / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "slow.py").write_text(SLOW)
     config = 'documents = "docs"\nquestions = "q.jsonl"\nrerank = "slow:order"\n'

@@ -52,8 +52,11 @@ def test_says_how_often_each_grade_was_given_and_how_to_weigh_with_them(folder: 
     status, text, errors = labelled("-o", "g.jsonl", "--scale", "0-3")
     assert (status, errors) == (0, "")
     assert [line.split() for line in text.splitlines()[4:8]] == [
-        ["3", "1", "0", "33%"], ["2", "1", "0", "33%"], ["1", "0", "0", "0%"], ["0", "1", "0", "33%"],
-    ]  # fmt: skip
+        ["3", "1", "0", "33%"],
+        ["2", "1", "0", "33%"],
+        ["1", "0", "0", "0%"],
+        ["0", "1", "0", "33%"],
+    ]
     assert "no truth to rely on" in text
     command = text.splitlines()[-1].split()
     assert command == ["steelyard", "evaluate", "g.jsonl", "o.jsonl", "--min-gain", "2"]
@@ -117,8 +120,10 @@ def test_a_model_is_named_in_the_truth_and_asked_once(folder: Path, server: Serv
     assert "3 calls, 0 answers from the cache" in text
     rows = [json.loads(line) for line in (folder / "g.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["gain"], row["judge"], row["model"]) for row in rows] == [
-        (1, "llm", "m-1"), (0, "llm", "m-1"), (0, "llm", "m-1"),
-    ]  # fmt: skip
+        (1, "llm", "m-1"),
+        (0, "llm", "m-1"),
+        (0, "llm", "m-1"),
+    ]
     assert rows[0]["prompt"].startswith("sha256:")
     assert rows[0]["prompt"] != rows[2]["prompt"]
     before = (folder / "g.jsonl").read_bytes()

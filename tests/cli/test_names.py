@@ -57,9 +57,11 @@ def test_every_command_says_that_names_differ(paths: tuple[Path, Path, Path], la
     questions, new, old = paths
     scores = new.with_suffix(".json")
     commands = [
-        ("evaluate", questions, new), ("compare", questions, new, old), ("report", questions, new, old),
+        ("evaluate", questions, new),
+        ("compare", questions, new, old),
+        ("report", questions, new, old),
         ("report", questions, new),
-    ]  # fmt: skip
+    ]
     for command in commands:
         assert note in said(*command, "--lang", lang), command
     said("evaluate", questions, new, "-o", scores)
@@ -71,8 +73,9 @@ def test_json_has_the_notes_and_fits_its_schema(paths: tuple[Path, Path, Path]) 
     questions, new, old = paths
     comparison = json.loads(said("compare", questions, new, old, "-f", "json"))
     assert {system: [note["code"] for note in notes] for system, notes in comparison["notes"].items()} == {
-        "new": ["quote_elsewhere"], "old": ["quote_elsewhere"],
-    }  # fmt: skip
+        "new": ["quote_elsewhere"],
+        "old": ["quote_elsewhere"],
+    }
     scores = json.loads(said("evaluate", questions, new, "-f", "json"))
     schema = json.loads((files("steelyard.reports.formats") / "schema.json").read_text("utf-8"))
     for name, content in (("comparison", comparison), ("scores", scores)):

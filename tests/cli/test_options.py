@@ -109,7 +109,7 @@ def damaged_parts() -> dict[str, Any]:
         (lambda: sy.diagnose({"q": {"a": 0}}, {"q": ["a"]}, no_relevant="skip"), "no question is left"),
         (lambda: sy.gate(SCORES, profile=3), "a profile is the name of one"),  # type: ignore[arg-type]
     ],
-)  # fmt: skip
+)
 def test_the_wrong_kind_of_thing_is_named_with_the_call_that_works(call: Any, message: str) -> None:
     with pytest.raises(sy.InputError, match=message.replace("(truth,", r"\(truth,")):
         call()

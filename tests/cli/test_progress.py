@@ -84,10 +84,12 @@ def test_a_terminal_sees_what_is_waited_for(code: str, sentence: str, monkeypatc
 @pytest.mark.parametrize(
     ("code", "cost_usd", "sentence"),
     [
-        ("en", None, "12,345 tokens"), ("en", 0.314, "12,345 tokens, $0.31"),
-        ("zh", None, "词元 12,345 个"), ("zh", 2.0, "词元 12,345 个，费用 2.00 美元"),
+        ("en", None, "12,345 tokens"),
+        ("en", 0.314, "12,345 tokens, $0.31"),
+        ("zh", None, "词元 12,345 个"),
+        ("zh", 2.0, "词元 12,345 个，费用 2.00 美元"),
     ],
-)  # fmt: skip
+)
 def test_a_terminal_sees_rate_and_spending(
     code: str, cost_usd: float | None, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

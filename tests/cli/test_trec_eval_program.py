@@ -37,10 +37,13 @@ QUICKTEST = [
     ("-m all_trec -q -c", "qrels", "run without some queries"),
     ("-m all_trec -q -c -M100", "qrels", "run without some queries"),
     ("-m all_trec -mrelstring.20 -q -l2", "qrels", "run"),
-    ("-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "
-     "-mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 -mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20",
-     "qrels", "run"),
-]  # fmt: skip
+    (
+        "-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "
+        "-mutility.2,-1,0,0 -m 11pt_avg..25,.5,.75 -mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20",
+        "qrels",
+        "run",
+    ),
+]
 RECORDED = [
     ("", "qrels.test", "results.test", "out.test"),
     ("", "qrels.test.with-comments", "results.test", "out.test"),
@@ -66,9 +69,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Program:
     lists = [line.split("=")[1].split() for line in lines if re.match(r"(TOP|FORMAT|MEAS)_SRCS\s*=", line)]
     options = ["-O0", "-w", '-DVERSIONID="10.0"', "-I.", "-o", program]
     subprocess.run(["gcc", *options, *chain.from_iterable(lists), "-lm"], cwd=SOURCES, check=True, capture_output=True)
-    return lambda *arguments: subprocess.run(
-        [program, *arguments], check=True, capture_output=True, text=True
-    ).stdout  # fmt: skip
+    return lambda *arguments: subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def collection(seed: int, folder: Path, *, n_queries: int = 8, complete: bool = False) -> tuple[Path, Path]:
@@ -108,9 +109,7 @@ def _is_documented(ours: str, theirs: str, options: list[str]) -> bool:
 
 
 @pytest.mark.parametrize(("arguments", "qrels", "run"), QUICKTEST)
-def test_the_commands_of_its_quick_test(
-    arguments: str, qrels: str, run: str, theirs: Program, tmp_path: Path
-) -> None:  # fmt: skip
+def test_the_commands_of_its_quick_test(arguments: str, qrels: str, run: str, theirs: Program, tmp_path: Path) -> None:
     files = collection(7 if "without" in run else 2, tmp_path, n_queries=40, complete="without" not in run)
     for kind, file in zip((qrels, run), files, strict=True):
         if kind.startswith("commented"):

@@ -71,8 +71,10 @@ def test_all_raters_together_and_best_first(against: sy.Agreement) -> None:
 def test_every_pair_without_a_reference() -> None:
     agreement = sy.agreement(TABLE, n_resamples=50)
     assert {(pair.rater, pair.against) for pair in agreement.pairs} == {
-        ("human", "noisy"), ("human", "loose"), ("noisy", "loose"),
-    }  # fmt: skip
+        ("human", "noisy"),
+        ("human", "loose"),
+        ("noisy", "loose"),
+    }
     assert "balanced_accuracy" not in agreement.pairs[0].estimates
     frame = agreement.frame
     assert frame.filter(pl.col("rater") == "")["statistic"].to_list() == [
@@ -89,7 +91,7 @@ def test_questions_are_resampled_and_not_items() -> None:
     wide, narrow, single = (
         sy.agreement(table, against="human", question=question, n_resamples=4_000).pairs[0].estimates["kappa"]
         for table, question in ((copies, "question"), (copies.drop("question"), None), (TABLE.drop("question"), None))
-    )  # fmt: skip
+    )
     assert wide.value == pytest.approx(single.value)
     assert wide.high - wide.low == pytest.approx(single.high - single.low, rel=0.05)
     assert narrow.high - narrow.low == pytest.approx((single.high - single.low) / math.sqrt(5), rel=0.1)

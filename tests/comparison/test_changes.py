@@ -144,7 +144,7 @@ def test_movers_of_a_measure_of_answers_have_the_answers() -> None:
     (change,) = changes(weighing, weighing.scores("answer_recall"), baseline="old", systems=["new"])
     assert [(mover.query_id, mover.answers) for mover in change.gained] == [
         ("q1", ("It is closed.", "It opens at nine."))
-    ]  # fmt: skip
+    ]
     weighing = sy.weigh({"q1": {"c": 1}}, {"old": {"q1": ["d", "c"]}, "new": {"q1": ["c"]}})
     (change,) = changes(weighing, weighing.scores("mrr"), baseline="old", systems=["new"])
     assert [mover.answers for mover in change.gained] == [None]

@@ -246,9 +246,9 @@ def test_tukey_and_groups_are_those_of_the_statistics() -> None:
     beyond = scipy_stats.t.ppf(0.8, 39) * d.std(ddof=1) / np.sqrt(40)
     assert rows["b"].detectable > pairs.critical + beyond
     centred = values[:, 1] - np.eye(5)[1][:, None] * d.mean()
-    widened = np.mean([
-        (centred + sign * np.eye(5)[1][:, None] * rows["b"].detectable).var(axis=0).mean() for sign in (1, -1)
-    ])  # fmt: skip
+    widened = np.mean(
+        [(centred + sign * np.eye(5)[1][:, None] * rows["b"].detectable).var(axis=0).mean() for sign in (1, -1)]
+    )
     critical = pairs.critical * np.sqrt(widened / values[:, 1].var(axis=0).mean())
     assert rows["b"].detectable == pytest.approx(critical + beyond, rel=1e-5)
 

@@ -68,9 +68,7 @@ def test_several_runs_share_alpha() -> None:
     design = sy.plan(of(drawn(4)), difference=0.05, alpha=0.06, power=0.9)
     assert (design.n_systems, design.n_comparisons) == (4, 3)
     df = paired_spread(drawn(4)).df
-    assert design.wished.needed == questions_planned(
-        0.05 / design.sd, df=df, alpha=0.06, power=0.9, n_comparisons=3
-    )  # fmt: skip
+    assert design.wished.needed == questions_planned(0.05 / design.sd, df=df, alpha=0.06, power=0.9, n_comparisons=3)
     assert design.wished.needed_f is not None
     two = sy.plan(of(drawn(4)), difference=0.05, n_systems=2)
     assert two.wished.needed == questions_planned(0.05 / design.sd, df=df)

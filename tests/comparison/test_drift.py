@@ -75,9 +75,12 @@ def test_the_shift_is_taken_off() -> None:
 
 @pytest.mark.parametrize(
     ("elsewhere", "verdict", "bound"),
-    [(0.1, "no difference shown", "no difference shown"), (0.6, "better", "no difference shown"),
-     (1.0, "better", "better")],
-)  # fmt: skip
+    [
+        (0.1, "no difference shown", "no difference shown"),
+        (0.6, "better", "no difference shown"),
+        (1.0, "better", "better"),
+    ],
+)
 def test_a_bound_allows_for_up_to_twice_the_shift_elsewhere(elsewhere: float, verdict: str, bound: str) -> None:
     comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), measures="faithfulness")
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
@@ -91,10 +94,12 @@ def test_a_bound_allows_for_up_to_twice_the_shift_elsewhere(elsewhere: float, ve
 
 @pytest.mark.parametrize(
     ("elsewhere", "english", "chinese"),
-    [(0.15, "are not told apart", "尚无法区分"),
-     (0.6, "With up to twice that shift elsewhere it is no longer shown.", "则不再显出差异。"),
-     (1.0, "On the anchors no shift is shown: a judge who shifts", "在锚点上未显出偏移：只在别处偏移的裁判")],
-)  # fmt: skip
+    [
+        (0.15, "are not told apart", "尚无法区分"),
+        (0.6, "With up to twice that shift elsewhere it is no longer shown.", "则不再显出差异。"),
+        (1.0, "On the anchors no shift is shown: a judge who shifts", "在锚点上未显出偏移：只在别处偏移的裁判"),
+    ],
+)
 def test_the_verdict_says_what_it_supposes(elsewhere: float, english: str, chinese: str) -> None:
     comparison = sy.compare(weighing(*two_runs(same=0.45, up=0.15, elsewhere=elsewhere)), measures="faithfulness")
     for lang, said in (
@@ -171,8 +176,10 @@ def test_one_run_judged_twice_differs_by_nothing() -> None:
 
 def test_it_is_said_in_every_format_and_language() -> None:
     comparison = sy.compare(weighing(*two_runs()), measures="faithfulness", margin=0.5)
-    for lang, said in (("en", ("judge drift", "judged otherwise than a: judge.model is 'm-1' and 'm-2'")),
-                       ("zh", ("裁判偏移", "b 与 a 的判定方式不同"))):  # fmt: skip
+    for lang, said in (
+        ("en", ("judge drift", "judged otherwise than a: judge.model is 'm-1' and 'm-2'")),
+        ("zh", ("裁判偏移", "b 与 a 的判定方式不同")),
+    ):
         for name in ("table", "markdown", "latex"):
             text = comparison.text(name, lang=lang)
             assert said[0] in text
@@ -205,9 +212,7 @@ def test_segments_with_few_anchors_have_no_test() -> None:
 def test_a_third_system_by_the_judge_of_the_baseline_is_left_as_it_is() -> None:
     before, after = two_runs()
     runs = {name: outputs(N, answered=N, answer=f"{name}.") for name in "abc"}
-    three = sy.weigh(
-        questions(N, gold_evidence=["c"]), runs, verdicts={"a": before, "b": after, "c": before}
-    )  # fmt: skip
+    three = sy.weigh(questions(N, gold_evidence=["c"]), runs, verdicts={"a": before, "b": after, "c": before})
     with pytest.raises(sy.InputError, match=r"were judged differently: .*; name the baseline whose judge counts"):
         sy.compare(three, measures=["faithfulness", "mrr"])
     comparison = sy.compare(three, measures=["faithfulness", "mrr"], baseline="a")

@@ -70,8 +70,10 @@ def test_a_judge_who_favours_one_system_does_not_decide() -> None:
 
 
 def test_people_who_side_with_the_judge_leave_the_difference() -> None:
-    sides = {name: review(v, ["grounded"], 80, as_the_judge(v, ["grounded"]), system=name)
-             for name, v in (("a", strict()), ("b", lenient()))}  # fmt: skip
+    sides = {
+        name: review(v, ["grounded"], 80, as_the_judge(v, ["grounded"]), system=name)
+        for name, v in (("a", strict()), ("b", lenient()))
+    }
     comparison = sy.compare(weighing(sides), measures="faithfulness", margin=0.1)
     row = next(row for row in comparison.rows["faithfulness"] if row.system == "b")
     assert row.verdict == "better"
@@ -138,9 +140,12 @@ def test_few_labels_are_no_test() -> None:
 def test_clusters_of_questions_are_held_to() -> None:
     asked = [{**question, "talk": n // 6} for n, question in enumerate(questions(N))]
     both = sy.weigh(
-        asked, {name: outputs(N) for name in "ab"}, verdicts={"a": strict(), "b": lenient()}, labels=labels_of(),
+        asked,
+        {name: outputs(N) for name in "ab"},
+        verdicts={"a": strict(), "b": lenient()},
+        labels=labels_of(),
         cluster="talk",
-    )  # fmt: skip
+    )
     comparison = sy.compare(both, measures="faithfulness")
     assert comparison.frame["n_clusters"].to_list() == [20, 20]
     assert comparison.frame.filter(system="b")["p"].is_not_null().all()

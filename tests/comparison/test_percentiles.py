@@ -25,8 +25,9 @@ def times(failed: int = 0, **systems: np.ndarray) -> sy.Scores:
     *_, last = systems
     rows = [
         (name, f"q{q:03}", "latency_ms", *((None, "failed") if name == last and q < failed else (value, "ok")))
-        for name, values in systems.items() for q, value in enumerate(values.tolist())
-    ]  # fmt: skip
+        for name, values in systems.items()
+        for q, value in enumerate(values.tolist())
+    ]
     return sy.Scores.of(pl.DataFrame(rows, schema=["system", "query_id", "measure", "value", "status"], orient="row"))
 
 

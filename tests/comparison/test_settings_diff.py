@@ -53,8 +53,10 @@ def test_versions_and_inputs(tmp_path: Path) -> None:
 
 
 def test_several_systems(tmp_path: Path) -> None:
-    made = {name: folder(tmp_path / name, {"k": k}, libraries={"numpy": v}) for name, k, v in
-            (("a", 1, "2.0"), ("b", 1, "2.0"), ("c", 2, "2.1"))}  # fmt: skip
+    made = {
+        name: folder(tmp_path / name, {"k": k}, libraries={"numpy": v})
+        for name, k, v in (("a", 1, "2.0"), ("b", 1, "2.0"), ("c", 2, "2.1"))
+    }
     found = settings_diff(made)
     assert found.settings == {"k": ("1", "1", "2")}
     assert found.versions == {"numpy": ("2.0", "2.0", "2.1")}

@@ -71,8 +71,11 @@ def test_items_without_an_id_are_named_after_what_they_hold() -> None:
 
 
 def test_scores_decide_and_ties_go_by_id() -> None:
-    outputs = one({"id": "a", "score": 1, "text": "x"}, {"id": "b", "score": 1, "text": "the cat"},
-                  {"id": "c", "score": 2, "text": "y"})  # fmt: skip
+    outputs = one(
+        {"id": "a", "score": 1, "text": "x"},
+        {"id": "b", "score": 1, "text": "the cat"},
+        {"id": "c", "score": 2, "text": "y"},
+    )
     assert values([TEXT], outputs, ["mrr", "evidence_recall@1", "evidence_recall@2"]) == [[0.5], [0], [1]]
     signed = one({"id": "a", "score": 0.0, "text": "x"}, {"id": "b", "score": -0.0, "text": "the cat"})
     assert values([TEXT], signed, ["mrr", "evidence_recall@1"]) == [[1], [1]]
@@ -150,8 +153,11 @@ def test_no_outputs(tmp_path: Path) -> None:
 
 def test_failures_are_counted_and_named() -> None:
     questions = [{**TEXT, "qid": qid} for qid in ("q1", "q2", "q3")]
-    lines: list[dict[str, Any]] = [{"qid": "q1", "retrieved": [CAT]}, {"qid": "q2", "error": "timeout"},
-             {"qid": "q3", "retrieved": None, "error": "429"}]  # fmt: skip
+    lines: list[dict[str, Any]] = [
+        {"qid": "q1", "retrieved": [CAT]},
+        {"qid": "q2", "error": "timeout"},
+        {"qid": "q3", "retrieved": None, "error": "429"},
+    ]
     outputs = Outputs(lines)
     assert outputs.failures == {"q2": "timeout", "q3": "429"}
     scores = sy.evaluate(questions, {"s": outputs}, ["evidence_recall", "precision@1"])

@@ -203,7 +203,7 @@ OTHERS = [
     ("lines of old Macs", "q.txt", "Who?\rWhere?\r", "is divided by carriage returns without line feeds"),
     ("an empty text in a list", "q.json", '["What?", " "]', "question 2: ' ' is no dict with `qid` and `query`"),
     ("ids without texts among lines", "q.tsv", "1\tWho?\n2\n", "line 2: must be an id, a tab and a text, not '2'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text", "says"), [row[1:] for row in OTHERS], ids=[row[0] for row in OTHERS])

@@ -61,9 +61,12 @@ def test_no_evidence(evidence: object) -> None:
 
 
 @examples(200)
-@given(st.dictionaries(
-    st.sampled_from(["doc", "start", "end", "quote", "text", "pages", "page", "id", "gain", "group", "occurrence"]),
-    st.sampled_from([None, True, 0, 1, 5, 2.5, "a", "", "1-2", [1], [], {}])))  # fmt: skip
+@given(
+    st.dictionaries(
+        st.sampled_from(["doc", "start", "end", "quote", "text", "pages", "page", "id", "gain", "group", "occurrence"]),
+        st.sampled_from([None, True, 0, 1, 5, 2.5, "a", "", "1-2", [1], [], {}]),
+    )
+)
 def test_a_piece_is_read_or_refused(piece: dict[str, object]) -> None:
     """Whatever a labeller writes, the answer is a piece that uses all of it, or an error of ours."""
     usual = usual_piece(piece)
@@ -285,8 +288,11 @@ def test_nuggets() -> None:
     nuggets = ["a", {"text": "b", "vital": False}, {"nugget": "c", "importance": "okay"}, {"text": "d"}]
     (question,) = Questions([{"qid": "q", "nuggets": nuggets}])
     assert [(nugget.text, nugget.vital) for nugget in question.nuggets] == [
-        ("a", True), ("b", False), ("c", False), ("d", True),
-    ]  # fmt: skip
+        ("a", True),
+        ("b", False),
+        ("c", False),
+        ("d", True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_columns_are_named_where_their_names_do_not_say_what_they_are() -> None:
         {"text": "x", "model": "m1", "who": 1, "her": "yes", "his": "no"},
         {"text": "x", "model": "m2", "who": 1, "her": "no", "his": "no"},
         {"text": "y", "model": "m1", "who": 2, "her": "no", "his": ""},
-    ]  # fmt: skip
+    ]
     ratings = read_ratings(rows, columns=RatingColumns(["text", "model"], "who", ["her", "his"]))
     assert (ratings.codes.tolist(), ratings.n_questions) == ([[1, 0, 0], [0, 0, -1]], 2)
     # Rows without a name are items by their place.

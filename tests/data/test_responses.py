@@ -12,12 +12,12 @@ from steelyard.data.responses import Response, decode_response, encode_response
 from tests.hypothesis_profiles import examples
 
 FULL = Response(
-    "龙井茶 \"来自\" 哪里？\n",
+    '龙井茶 "来自" 哪里？\n',
     (Passage("茶#1", "茶", 0, 5, "龙井\t\\茶", 0.1 + 0.2), Passage("b", score=-1e-300), Passage("c")),
     "杭州。",
     {"search": 1.23456, "total": 2.0},
     ("茶#1", "b", "c", "d"),
-)  # fmt: skip
+)
 
 
 def line(response: Response, query_id: str = "q1") -> dict[str, Any]:
@@ -83,6 +83,7 @@ def test_lines_that_are_none(text: str) -> None:
 def test_passages_of_chunks() -> None:
     chunks = Chunks.of([Document("a", "one two"), Document("b", "three")], lambda text: [(0, 3), (3, len(text))])
     assert chunks.passages([3, 0], [0.5, 0.25]) == (
-        Passage("b#2", "b", 3, 5, "ee", 0.5), Passage("a#1", "a", 0, 3, "one", 0.25)
-    )  # fmt: skip
+        Passage("b#2", "b", 3, 5, "ee", 0.5),
+        Passage("a#1", "a", 0, 3, "one", 0.25),
+    )
     assert chunks.passage(1, 2.0) == Passage("a#2", "a", 3, 7, " two", 2.0)

@@ -49,8 +49,11 @@ def test_a_run_folder_is_made_again_from_stored_parts(folder: RunFolder, tmp_pat
     for name in ("manifest.json", "config.json", "outputs.jsonl"):
         assert (again.path / name).read_bytes() == (folder.path / name).read_bytes()
     assert (again.name, again.manifest, again.config, again.notes) == (
-        folder.name, folder.manifest, folder.config, folder.notes
-    )  # fmt: skip
+        folder.name,
+        folder.manifest,
+        folder.config,
+        folder.notes,
+    )
     assert [note.code for note in again.notes] == ["documents_empty"]
     assert list(again.responses()) == list(folder.responses())
     assert again.chunks is not None

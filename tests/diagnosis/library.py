@@ -43,12 +43,13 @@ def questions(n: int, *, tags: Mapping[int, Sequence[str]] | None = None, texts:
     """q000, q001, …: the gold of each is the middle of its document, or of another one by `docs`."""
     return [
         {
-            "qid": f"q{i:03}", "query": texts[i] if i < len(texts) else "what is it",
+            "qid": f"q{i:03}",
+            "query": texts[i] if i < len(texts) else "what is it",
             "tags": list((tags or {}).get(i, ())),
             "evidence": [{"doc": (docs or {}).get(i, f"g{i}"), "start": 40, "end": 60}],
         }
         for i in range(n)
-    ]  # fmt: skip
+    ]
 
 
 def outputs(

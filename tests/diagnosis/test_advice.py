@@ -37,8 +37,10 @@ def tagged(ranks: list[Rank], chosen: range) -> Weighing:
 def of_documents(ranks: list[Rank], n: int) -> Weighing:
     """The first n questions have their gold in one document; the others each in its own."""
     asked = questions(len(ranks), docs=dict.fromkeys(range(n), "g0"))
-    lines = [{"qid": q["qid"], "retrieved": ["f0#1", f"g{0 if i < n else i}#1" if ranks[i] else "f2#1", "f1#1"]}
-             for i, q in enumerate(asked)]  # fmt: skip
+    lines = [
+        {"qid": q["qid"], "retrieved": ["f0#1", f"g{0 if i < n else i}#1" if ranks[i] else "f2#1", "f1#1"]}
+        for i, q in enumerate(asked)
+    ]
     return weighed(asked, Outputs(lines, name="a"))
 
 
@@ -83,8 +85,10 @@ def two(a: list[Rank], b: list[Rank]) -> Weighing:
 def scored(depth: int, *, score: Callable[[int], float]) -> Weighing:
     """The gold at place 2 of every list, with scores by place."""
     truth = {f"q{i}": {f"d{i}": 1} for i in range(N)}
-    return weigh(truth, {q: {("d" + q[1:] if rank == 2 else f"f{rank}"): score(rank) for rank in range(1, depth + 1)}
-                         for q in truth})  # fmt: skip
+    return weigh(
+        truth,
+        {q: {("d" + q[1:] if rank == 2 else f"f{rank}"): score(rank) for rank in range(1, depth + 1)} for q in truth},
+    )
 
 
 def neighbours(start: int, by: int, *, jump: int = 1) -> Weighing:

@@ -20,9 +20,10 @@ def misses(collection: faults.Collection, seed: int, *, only: set[str] | None = 
     """Planted faults that are named neither first nor second."""
     planted = faults.faults(collection, np.random.default_rng(seed))
     return [
-        name for name, codes, broken in planted
+        name
+        for name, codes, broken in planted
         if (only is None or codes & only) and (faults.place_of(codes, broken.diagnosis()) or 9) > 2
-    ]  # fmt: skip
+    ]
 
 
 def test_some_faults_are_named_and_sound_lists_are_not_accused() -> None:

@@ -40,8 +40,9 @@ def test_stage(case: dict[str, Any]) -> None:
     rule = told.pop("rule", "any")
     other = {"qid": "other", "query": "?", "evidence": [{"doc": "g0", "start": 0, "end": 9}]}
     lines = [{"qid": "other", "retrieved": ["f3#1"]}, *([{"qid": "q", **told}] if told else [])]
-    weighing = weigh([{"qid": "q", "query": "?", "evidence": evidence}, other], Outputs(lines), corpus=small_corpus(),
-                     rule=rule)  # fmt: skip
+    weighing = weigh(
+        [{"qid": "q", "query": "?", "evidence": evidence}, other], Outputs(lines), corpus=small_corpus(), rule=rule
+    )
     (found,) = funnels(weighing, 2)
     assert STAGES[found.stage[list(found.query_ids).index("q")]] == case["want"]
     assert (found.pieces.sum(axis=1) == found.n_gold).all()

@@ -50,7 +50,7 @@ def test_what_rests_on_nothing_and_what_cannot_be_said(outcome: str, want: int) 
 def test_an_answer_that_asserts_nothing_says_nothing() -> None:
     greeting = replace(
         record(0, "works"), units=(Unit(0, 16, "It opens at nine", "greeting"),), support=((),), correctness=((),)
-    )  # fmt: skip
+    )
     assert rests(greeting) == UNDEFINED
 
 

@@ -95,9 +95,12 @@ def with_units(n_supported: int, n_open: int, n: int) -> JudgedAnswer:
     yes, no, unclear = judged_library.YES, judged_library.NO, judged_library.OPEN
     verdicts = [yes] * n_supported + [unclear] * n_open + [no] * (n - n_supported - n_open)
     return replace(
-        record(0, "works"), units=tuple(Unit(0, 1, "x") for _ in range(n)), joint=(None,) * n,
-        support=tuple((verdict, no) for verdict in verdicts), correctness=((yes,),) * n,
-    )  # fmt: skip
+        record(0, "works"),
+        units=tuple(Unit(0, 1, "x") for _ in range(n)),
+        joint=(None,) * n,
+        support=tuple((verdict, no) for verdict in verdicts),
+        correctness=((yes,),) * n,
+    )
 
 
 def test_criteria_decide() -> None:
@@ -106,9 +109,7 @@ def test_criteria_decide() -> None:
     assert reached(answer, criteria=Criteria(faithful=2 / 3)) == ["works"]
     assert reached(answer, criteria=Criteria(faithful=0.67)) == ["beyond_context"]
     yes, no = judged_library.YES, judged_library.NO
-    half = replace(
-        answer, gold_units=answer.gold_units * 2, said=(yes, no), reach=((yes, no), (no, no))
-    )  # fmt: skip
+    half = replace(answer, gold_units=answer.gold_units * 2, said=(yes, no), reach=((yes, no), (no, no)))
     assert reached(half, criteria=Criteria(faithful=0.5)) == ["works"]
     assert reached(half, criteria=Criteria(faithful=0.5, correct=0.51)) == ["wrong_chunk"]
     assert reached(half, criteria=Criteria(faithful=0.5, in_context=0.51)) == ["other_support"]

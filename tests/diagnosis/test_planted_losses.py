@@ -60,9 +60,12 @@ def planted(language: str, form: str, how: str) -> tuple[list[Document], list[di
     cuts = [0, len(filler) + third, len(filler) + 2 * third, 999]
     parts = [chunk(CUT, a, b) for a, b in pairwise(cuts)]
     retrieved = {
-        "absent": [parts[1]], "cut": [parts[0], chunk(FOUND, 0, 999)], "whole": [parts[2]],
-        "unseen": [chunk(WHOLE, 0, 999)], "found": [chunk(FOUND, 0, 999)],
-    }  # fmt: skip
+        "absent": [parts[1]],
+        "cut": [parts[0], chunk(FOUND, 0, 999)],
+        "whole": [parts[2]],
+        "unseen": [chunk(WHOLE, 0, 999)],
+        "found": [chunk(FOUND, 0, 999)],
+    }
     return documents, questions, [{"qid": name, "retrieved": items} for name, items in retrieved.items()]
 
 
@@ -125,7 +128,8 @@ def test_the_command_uses_the_corpus_that_it_is_given(tmp_path: Path, language: 
     for stage, name in (("not_in_corpus", "absent"), ("cut", "cut")):
         done = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--stage", stage, cwd=tmp_path)
         assert done.stdout.decode().strip().endswith(name)
-    text = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--lang", language, columns=999,
-                     cwd=tmp_path).stdout.decode()  # fmt: skip
+    text = steelyard(
+        "diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--lang", language, columns=999, cwd=tmp_path
+    ).stdout.decode()
     assert advice not in text
     assert "--corpus" in text

@@ -30,9 +30,11 @@ def verdicts(*records: JudgedAnswer, **recipe: Any) -> Verdicts:
 
 
 FOUR = (
-    record("1", "YYN", gold="Y"), record("2", "Y?", gold="Y"), record("3", state="abstained", gold="N"),
+    record("1", "YYN", gold="Y"),
+    record("2", "Y?", gold="Y"),
+    record("3", state="abstained", gold="N"),
     record("4", state="missing", gold="N"),
-)  # fmt: skip
+)
 """Answers of which the second is not judged in full, the third is an abstention, and the fourth is missing."""
 
 

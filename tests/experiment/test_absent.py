@@ -14,8 +14,11 @@ from steelyard.diagnosis.diagnosing import diagnose
 from tests.cli.command import steelyard
 
 GAINS: dict[str, dict[str, float]] = {
-    "q1": {"d1": 1, "gone1": 1}, "q2": {"gone2": 2, "gone3": 0}, "q3": {"d3": 1}, "q4": {"d4": 1},
-}  # fmt: skip
+    "q1": {"d1": 1, "gone1": 1},
+    "q2": {"gone2": 2, "gone3": 0},
+    "q3": {"d3": 1},
+    "q4": {"d4": 1},
+}
 RUN = {"q1": ["d3", "d1"], "q2": ["d1"], "q3": ["d1", "d2"], "q4": ["d4", "d1"]}
 DOCUMENTS = [Document(f"d{i}", f"Text of {i}.") for i in range(1, 5)]
 QUESTIONS = [{"qid": q, "query": f"{q}?", "rel_map": gains} for q, gains in GAINS.items()]
@@ -42,8 +45,10 @@ def test_ids_that_the_corpus_lacks_are_said_and_are_a_stage_of_their_own(truth: 
 def test_pieces_are_counted_at_their_stages() -> None:
     funnel = diagnose(sy.weigh(GAINS, {"s": RUN}, corpus=DOCUMENTS), k=2).funnels[0]
     assert {name: n for name, n in funnel.n_at_stage.items() if n} == {
-        "not_in_corpus": 2, "not_retrieved": 1, "found": 2,
-    }  # fmt: skip
+        "not_in_corpus": 2,
+        "not_retrieved": 1,
+        "found": 2,
+    }
     assert funnel.corpus_known
     assert "cut" not in funnel.stages
 
@@ -99,9 +104,7 @@ def beir(tmp_path: Path) -> Path:
          "2 篇标准文档不在语料库中：gone1、gone2", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_commands_say_it(
-    beir: Path, lang: str, note: str, of_documents: str, stage: str, in_report: str
-) -> None:  # fmt: skip
+def test_commands_say_it(beir: Path, lang: str, note: str, of_documents: str, stage: str, in_report: str) -> None:
     def text(command: str, truth: str, *options: str) -> str:
         done = steelyard(command, truth, "run.jsonl", *options, "--lang", lang, columns=999, cwd=beir)
         assert not done.stderr

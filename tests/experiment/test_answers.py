@@ -117,9 +117,7 @@ def test_files_and_frames_bring_all_of_it_back(tmp_path: Path) -> None:
     parts = [scores.filter(query_ids=["1", "2"]), scores.filter(query_ids=["3", "4"])]
     assert sy.Scores.concat(parts).frame.equals(scores.frame)
     content = json.loads(as_json(scores))["systems"]["run"]
-    assert content["queries"]["causes"]["faithfulness"] == {
-        "no_answer": ["4"], "abstained": ["3"], "not_judged": ["2"]
-    }  # fmt: skip
+    assert content["queries"]["causes"]["faithfulness"] == {"no_answer": ["4"], "abstained": ["3"], "not_judged": ["2"]}
     assert content["counts"]["not_judged"] == {"faithfulness": 1, "ndcg@5": 0, "answer_recall": 0}
 
 
@@ -142,9 +140,11 @@ def test_the_recipe_and_the_signature_name_the_judge() -> None:
 def test_runs_of_one_system_are_judged_each() -> None:
     first, second = (verdicts(record("1", "Y", gold="Y"), record("2", marks, gold="Y")) for marks in ("YN", "N?"))
     scores = sy.evaluate(
-        questions(2), {"a": sy.Repeats([outputs(2), outputs(2)])}, ["faithfulness", "answer_recall"],
+        questions(2),
+        {"a": sy.Repeats([outputs(2), outputs(2)])},
+        ["faithfulness", "answer_recall"],
         verdicts={"a": [first, second]},
-    )  # fmt: skip
+    )
     assert scores.values[0] == pytest.approx(np.array([[1, np.nan], [1, 1]]), nan_ok=True)
     assert scores.frame["status"].to_list() == ["ok", "ok", "not_judged", "ok"]
     bounds = next(note.values for note in scores.notes["a"] if note.code == "answers_not_judged")
@@ -277,10 +277,11 @@ def test_verdicts_by_other_gold_answers_are_refused() -> None:
 @pytest.mark.parametrize(
     ("texts", "parsed"),
     [
-        ([], None), (["a.parquet"], "a.parquet"), (["x=a.parquet", "y=b.parquet,c.parquet"],
-         {"x": ["a.parquet"], "y": ["b.parquet", "c.parquet"]}),
+        ([], None),
+        (["a.parquet"], "a.parquet"),
+        (["x=a.parquet", "y=b.parquet,c.parquet"], {"x": ["a.parquet"], "y": ["b.parquet", "c.parquet"]}),
     ],
-)  # fmt: skip
+)
 def test_verdicts_are_named_on_the_command_line(texts: list[str], parsed: object) -> None:
     assert named_verdicts(texts) == parsed
 

@@ -21,14 +21,19 @@ from tests.cli.command import steelyard
 
 QUESTIONS = [{"qid": f"q{n}", "query": f"When is hall {n} open?"} for n in range(12)]
 ANSWERS = [
-    "It is open from 9 to 17.", "It is open for visitors of all ages from 9 to 17 on Monday.", "It has a café.",
+    "It is open from 9 to 17.",
+    "It is open for visitors of all ages from 9 to 17 on Monday.",
+    "It has a café.",
     "Opening hours are from 9 to 17.",
-]  # fmt: skip
+]
 OUTPUTS = [
-    {"qid": f"q{n}", "retrieved": [{"id": "a", "text": "It is open from 9 to 17 on Monday, for all."}],
-     "answer": ANSWERS[n % 4]}
+    {
+        "qid": f"q{n}",
+        "retrieved": [{"id": "a", "text": "It is open from 9 to 17 on Monday, for all."}],
+        "answer": ANSWERS[n % 4],
+    }
     for n in range(12)
-]  # fmt: skip
+]
 
 
 def verdicts(**settings: object) -> sy.Verdicts:

@@ -30,15 +30,20 @@ def test_intervals_go_by_cluster_and_means_do_not() -> None:
     for i in range(2):
         want = mean_intervals(plain.values[i, 0][:, None], bounds=(0, 1), clusters=[i // 4 for i in range(24)])
         assert (by_talk.intervals.low[i, 0], by_talk.intervals.high[i, 0]) == (want.low[0], want.high[0])
-    assert (np.diff([by_talk.intervals.low, by_talk.intervals.high], axis=0)
-            > 1.2 * np.diff([plain.intervals.low, plain.intervals.high], axis=0)).all()  # fmt: skip
+    assert (
+        np.diff([by_talk.intervals.low, by_talk.intervals.high], axis=0)
+        > 1.2 * np.diff([plain.intervals.low, plain.intervals.high], axis=0)
+    ).all()
 
 
 def test_the_recipe_says_by_which_clusters_or_that_gold_is_shared() -> None:
     shared = weighed().recipe["shared_gold"]
     assert {**shared, "widening": shared["widening"] > 1} == {
-        "n_questions": 24, "n_clusters": 8, "n_chained": 8, "widening": True
-    }  # fmt: skip
+        "n_questions": 24,
+        "n_clusters": 8,
+        "n_chained": 8,
+        "widening": True,
+    }
     of_differences = sy.compare(weighed().filter(measures="mrr")).recipe["shared_gold"]
     assert of_differences == {**shared, "widening": of_differences["widening"]}
     assert of_differences["widening"] != shared["widening"]

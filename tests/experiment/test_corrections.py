@@ -54,9 +54,12 @@ def notes_of(scores: sy.Scores) -> dict[str, dict[str, Any]]:
 
 def test_measures_that_declare_items_are_means_of_their_units() -> None:
     records = [
-        *answers(40), record("none", [], answer="Hello."), record("abstained", [], state="abstained"),
-        record("gold", [0.9, 0.1], state="abstained"), record("lost", [0.9], state="failed", answer=""),
-    ]  # fmt: skip
+        *answers(40),
+        record("none", [], answer="Hello."),
+        record("abstained", [], state="abstained"),
+        record("gold", [0.9, 0.1], state="abstained"),
+        record("lost", [0.9], state="failed", answer=""),
+    ]
     verdicts = judged_by(records)
     labels = SystemLabels(records, verdicts.arrays(), review(verdicts, TABLES, 50, stricter).samples, Labels([]))
     assert len(OF_UNITS) == 5
@@ -64,8 +67,10 @@ def test_measures_that_declare_items_are_means_of_their_units() -> None:
         spec = parse(name)
         units = labels.units(spec)
         assert units is not None
-        means = [np.mean(units.judged[units.owner == q]) if (units.owner == q).any() else math.nan
-                 for q in range(len(records))]  # fmt: skip
+        means = [
+            np.mean(units.judged[units.owner == q]) if (units.owner == q).any() else math.nan
+            for q in range(len(records))
+        ]
         assert means == pytest.approx(spec(verdicts.arrays()), nan_ok=True)
         assert not units.outside.any()
 
@@ -234,9 +239,9 @@ def undecided(share: float, n: int = 100) -> sy.Review:
     drawn = review(judged_by(answers(N)), ["grounded"], n, stricter)
     open_ = [d.item_id for d in drawn.labels.decisions if d.label == "not_found"]
     skipped = set(open_[: round(share * len(open_))])
-    return sy.Review(drawn.samples, [
-        replace(d, label="cannot_say") if d.item_id in skipped else d for d in drawn.labels.decisions
-    ])  # fmt: skip
+    return sy.Review(
+        drawn.samples, [replace(d, label="cannot_say") if d.item_id in skipped else d for d in drawn.labels.decisions]
+    )
 
 
 def test_many_undecided_items_may_all_be_unsupported_or_all_supported(tmp_path: Path) -> None:
@@ -264,8 +269,10 @@ def test_few_undecided_items_are_like_the_others() -> None:
     assert 0 < correction.n_undecided < 10
     assert correction.mean.ends is None
     assert notes_of(scores)["labels_undecided"] == {
-        "measure": "faithfulness", "n": correction.n_undecided, "total": 100
-    }  # fmt: skip
+        "measure": "faithfulness",
+        "n": correction.n_undecided,
+        "total": 100,
+    }
 
 
 @pytest.mark.parametrize("unit", ["item", "answer"])

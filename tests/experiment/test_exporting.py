@@ -20,11 +20,14 @@ QUESTIONS = [
 ]  # fmt: skip
 HOURS = {"id": "h#1", "text": "Opening hours: 9 to 17."}
 OUTPUTS = [
-    {"qid": "q1", "retrieved": [HOURS, {"id": "h#2", "text": "There is a café."}],
-     "answer": "It is open from 9 to 17 [h#1]. It has a garden. Opening hours: 9 to 18."},
+    {
+        "qid": "q1",
+        "retrieved": [HOURS, {"id": "h#2", "text": "There is a café."}],
+        "answer": "It is open from 9 to 17 [h#1]. It has a garden. Opening hours: 9 to 18.",
+    },
     {"qid": "q2", "retrieved": [{"id": "h#3", "text": "九点开门，周一休息。"}], "answer": "九点开门。"},
     {"qid": "q3", "retrieved": [HOURS], "answer": "I don't know."},
-]  # fmt: skip
+]
 MEASURES = ["faithfulness", "answer_f1", "context_recall"]
 READ_BACK = ["ragas", "deepeval", "ragchecker", "mtrag"]
 
@@ -94,8 +97,10 @@ def test_verdicts_go_to_ragchecker_and_come_back(tmp_path: Path) -> None:
     path = file_of(tmp_path, "ragchecker", measures=MEASURES)
     first = json.loads(path.read_text(encoding="utf-8"))["results"][0]
     assert first["retrieved2response"] == [
-        ["Entailment", "Neutral"], ["Neutral", "Neutral"], ["Contradiction", "Neutral"],
-    ]  # fmt: skip
+        ["Entailment", "Neutral"],
+        ["Neutral", "Neutral"],
+        ["Contradiction", "Neutral"],
+    ]
     assert first["response_claims"][1] == ["It has a garden."]
     assert first["metrics"]["faithfulness"] == pytest.approx(1 / 3)
     assert values(path, path, verdicts=path) == values(QUESTIONS, OUTPUTS)
@@ -112,8 +117,10 @@ def test_mtrag_has_annotations_by_metric(tmp_path: Path) -> None:
     assert [metric["name"] for metric in content["metrics"]] == ["faithfulness"]
     assert content["metrics"][0]["range"][:2] == [0.0, 1.0]
     assert [evaluation["annotations"] for evaluation in content["evaluations"]] == [
-        {"faithfulness": {"system": {"value": pytest.approx(1 / 3)}}}, {"faithfulness": {"system": {"value": 1.0}}}, {},
-    ]  # fmt: skip
+        {"faithfulness": {"system": {"value": pytest.approx(1 / 3)}}},
+        {"faithfulness": {"system": {"value": 1.0}}},
+        {},
+    ]
 
 
 def attributes(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,20 +138,21 @@ def test_events_have_the_names_of_the_conventions() -> None:
         attributes(event) for event in events if attributes(event)["gen_ai.evaluation.name"] == "faithfulness"
     ]
     assert faithfulness[1] == {
-        "gen_ai.evaluation.name": "faithfulness", "gen_ai.evaluation.score.value": 1.0,
-        "gen_ai.evaluation.explanation": "1 of 1 supported", "gen_ai.response.id": "q2",
-    }  # fmt: skip
+        "gen_ai.evaluation.name": "faithfulness",
+        "gen_ai.evaluation.score.value": 1.0,
+        "gen_ai.evaluation.explanation": "1 of 1 supported",
+        "gen_ai.response.id": "q2",
+    }
     assert faithfulness[2] == {
-        "gen_ai.evaluation.name": "faithfulness", "gen_ai.response.id": "q3", "error.type": "abstained",
-    }  # fmt: skip
+        "gen_ai.evaluation.name": "faithfulness",
+        "gen_ai.response.id": "q3",
+        "error.type": "abstained",
+    }
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [
-        (("excel",), "nothing is written for 'excel'"),
-        (("otel",), "events are about values of measures"),
-    ],
+    [(("excel",), "nothing is written for 'excel'"), (("otel",), "events are about values of measures")],
 )
 def test_mistakes(arguments: tuple[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):

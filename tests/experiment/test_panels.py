@@ -19,7 +19,7 @@ TEXTS = ["It is open from 9 to 17.", "It is a fine old hall that is open from 9 
 OUTPUTS = [
     {"qid": f"q{n}", "retrieved": [{"id": "a", "text": "It is open from 9 to 17."}], "answer": TEXTS[n % 3]}
     for n in range(12)
-]  # fmt: skip
+]
 
 
 def says(name: str, label: str) -> sy.Verdicts:
@@ -50,9 +50,10 @@ def test_members_are_judges_files_and_verdicts(folder: Path) -> None:
 
 def test_weights_are_calibrations_of_all_members(folder: Path) -> None:
     judges = {
-        "lexical": sy.judge(QUESTIONS, OUTPUTS), "always": says("always", "supported"),
+        "lexical": sy.judge(QUESTIONS, OUTPUTS),
+        "always": says("always", "supported"),
         "never": says("never", "not_found"),
-    }  # fmt: skip
+    }
     for name, verdicts in judges.items():
         calibrate(verdicts, labelled(verdicts, [n % 3 != 2 for n in range(12)])).write(folder / f"{name}.json")
     weights = [folder / f"{name}.json" for name in judges]

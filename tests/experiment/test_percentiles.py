@@ -107,10 +107,12 @@ def test_all_runs_of_a_system_are_pooled_and_count_as_the_questions_do() -> None
 def test_clusters_widen_the_interval() -> None:
     alike = np.repeat(RNG.lognormal(4, 0.6, 40), 3)
     frame = times(alike).frame.with_columns(conversation=pl.Series([f"c{i // 3}" for i in range(120)]))
-    alone, together = (sy.Scores.of(frame, cluster=cluster).with_percentiles("latency_ms:p50")
-                       for cluster in (None, "conversation"))  # fmt: skip
-    widths = [row(scores, "latency_ms:p50")["high"] - row(scores, "latency_ms:p50")["low"]
-              for scores in (alone, together)]  # fmt: skip
+    alone, together = (
+        sy.Scores.of(frame, cluster=cluster).with_percentiles("latency_ms:p50") for cluster in (None, "conversation")
+    )
+    widths = [
+        row(scores, "latency_ms:p50")["high"] - row(scores, "latency_ms:p50")["low"] for scores in (alone, together)
+    ]
     assert widths[1] > widths[0]
 
 
@@ -142,9 +144,6 @@ def test_several_scores_put_together_keep_them() -> None:
 
 def test_tables_say_which_intervals_are_by_ranks() -> None:
     scores = sy.evaluate(TRUTH, RUN, ["mrr", "mrr:p10"])
-    for code, note in (
-        ("en", "by ranks whatever the distribution: mrr:p10."),
-        ("zh", "与分布无关：mrr:p10。"),
-    ):
+    for code, note in (("en", "by ranks whatever the distribution: mrr:p10."), ("zh", "与分布无关：mrr:p10。")):
         assert note in scores.text(lang=code, width=500)
     assert "by ranks" not in sy.evaluate(TRUTH, RUN, "mrr").text(lang="en", width=500)

@@ -12,9 +12,11 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 
 SAMPLE = {
-    "user_input": "When?", "response": "At 9. It is free.", "retrieved_contexts": ["It opens at 9."],
+    "user_input": "When?",
+    "response": "At 9. It is free.",
+    "retrieved_contexts": ["It opens at 9."],
     "reference": "At 9.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +57,11 @@ def evaluated(score: Callable[..., Any], **available: Any) -> Any:
 
 def test_it_is_called_as_mlflow_calls_a_scorer() -> None:
     row = {
-        "inputs": {"question": "When?"}, "expectations": {"expected_response": "At 9."}, "trace": None,
+        "inputs": {"question": "When?"},
+        "expectations": {"expected_response": "At 9."},
+        "trace": None,
         "outputs": {"response": "At 9. It is free.", "retrieved_context": ["It opens at 9."]},
-    }  # fmt: skip
+    }
     assert evaluated(sy.scorer("faithfulness").score, **row) == 0.5
     wrapped = evaluated(sy.scorer("faithfulness", feedback=SimpleNamespace).score, **row)
     assert (wrapped.value, wrapped.rationale[:16]) == (0.5, "1 of 2 supported")

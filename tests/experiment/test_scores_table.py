@@ -72,9 +72,11 @@ def test_of_the_frame_of_evaluate(policy: str) -> None:
 def test_status_is_the_gravest_and_reason_names_all() -> None:
     frame = small().frame.filter(system="two", measure="map")
     assert frame.select("query_id", "status", "reason").rows() == [
-        ("q1", "ok", None), ("q2", "missing", "missing"), ("q3", "missing", "missing, no_relevant"),
+        ("q1", "ok", None),
+        ("q2", "missing", "missing"),
+        ("q3", "missing", "missing, no_relevant"),
         ("问题四", "ok", None),
-    ]  # fmt: skip
+    ]
     assert small().per_query.equals(small().frame.select("system", "query_id", "measure", "value", "status"))
 
 
@@ -83,9 +85,12 @@ def test_status_is_the_gravest_and_reason_names_all() -> None:
 )
 def test_frames_of_any_library(convert: object) -> None:
     data = {
-        "system": ["a", "a", "b"], "qid": [1, 2, 1], "measure": ["clicks", "clicks", "P@5"], "value": [2.0, 0.0, 0.5],
+        "system": ["a", "a", "b"],
+        "qid": [1, 2, 1],
+        "measure": ["clicks", "clicks", "P@5"],
+        "value": [2.0, 0.0, 0.5],
         "status": ["ok", "failed", "ok"],
-    }  # fmt: skip
+    }
     scores = Scores.of(convert(data))  # type: ignore[operator]
     assert scores.frame.select("system", "query_id", "measure", "value", "status").rows() == [
         ("a", "1", "clicks", 2.0, "ok"), ("a", "1", "precision@5", None, "not_measured"),
@@ -124,9 +129,12 @@ def test_a_filter_keeps_order_values_and_recipe() -> None:
     assert (list(part.systems), list(part.query_ids)) == (["two"], ["q1", "q2"])
     assert [str(measure) for measure in part.measures] == ["ndcg@10", "map"]
     assert part.values.tolist() == scores.values[1:, [0, 2]][:, :, :2].tolist()
-    assert part.frame.rows() == scores.frame.filter(
-        pl.col("system") == "two", pl.col("measure") != "recall@5", pl.col("query_id").is_in(["q1", "q2"])
-    ).rows()  # fmt: skip
+    assert (
+        part.frame.rows()
+        == scores.frame.filter(
+            pl.col("system") == "two", pl.col("measure") != "recall@5", pl.col("query_id").is_in(["q1", "q2"])
+        ).rows()
+    )
     assert part.recipe["truth"] == scores.recipe["truth"]
     for wrong, message in (
         ({"systems": "tow"}, "two"),
@@ -150,8 +158,11 @@ def test_what_cannot_be_put_together() -> None:
 
 
 def latencies(*systems: str, values: tuple[float | None, ...] = (120.0, 80.0, None, 95.5)) -> pl.DataFrame:
-    rows = [(system, query_id, "latency_ms", None if value is None else value * (1 + place))
-            for place, system in enumerate(systems) for query_id, value in zip(TRUTH, values, strict=True)]  # fmt: skip
+    rows = [
+        (system, query_id, "latency_ms", None if value is None else value * (1 + place))
+        for place, system in enumerate(systems)
+        for query_id, value in zip(TRUTH, values, strict=True)
+    ]
     return pl.DataFrame(rows, schema=["system", "query_id", "measure", "value"], orient="row")
 
 

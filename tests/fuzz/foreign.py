@@ -68,7 +68,7 @@ def write_foreign(folder: Path) -> list[tuple[str, ...]]:
     graded(pool_review(QUESTIONS, retrieved, foreign / "pooled", into, n=2, scale="0-3").form, "ann", [1, 2])
     quoted = pool_review(
         folder / "questions.jsonl", retrieved, foreign / "quoted", foreign / "quoted" / "gold.jsonl", kind="quotes", n=2
-    )  # fmt: skip
+    )
     graded(quoted.form, "ann", [[]], key="quotes")
     responses = [(line["qid"], Response(line["qid"], answer="It opens at 9.")) for line in QUESTIONS]
     manifest = {"name": "mine", "finished": "2026-11-22T00:00:00Z", "counts": {"questions": len(responses)}}
@@ -163,9 +163,10 @@ def _chosen(value: Any, rng: random.Random) -> tuple[Any, Any]:
     """A text of a JSON value: as often as not one that looks like a path, or whose key does."""
     texts = [(holder, key) for holder, key in places(value) if isinstance(holder[key], str)]
     named = [
-        (holder, key) for holder, key in texts
+        (holder, key)
+        for holder, key in texts
         if {"/", "."} & set(holder[key]) or str(key) in ("into", "questions", "folder", "prices", "r1-words-2", "a")
-    ]  # fmt: skip
+    ]
     return rng.choice(named if named and rng.random() < 0.7 else texts)
 
 

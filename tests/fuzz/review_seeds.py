@@ -14,13 +14,17 @@ from tests.fuzz.target import Target
 
 PAIRS = [("q1", "a"), ("q1", "b"), ("q2", "文"), ("q2", "c"), ("q3", "a"), ("q3", "d")]
 WIDE = {
-    "question": [question for question, _ in PAIRS], "item": [f"{question}-{doc}" for question, doc in PAIRS],
-    "ann": [0, 1, 2, 2, 0, 1], "鲍勃": [0, 2, 2, None, 0, 1], "judge": [0.1, 0.8, 0.7, 0.9, 0.2, 0.4],
-}  # fmt: skip
+    "question": [question for question, _ in PAIRS],
+    "item": [f"{question}-{doc}" for question, doc in PAIRS],
+    "ann": [0, 1, 2, 2, 0, 1],
+    "鲍勃": [0, 2, 2, None, 0, 1],
+    "judge": [0.1, 0.8, 0.7, 0.9, 0.2, 0.4],
+}
 WORDS = {
-    "item": [item for item in WIDE["item"] for _ in range(2)], "rater": ["ann", "鲍勃"] * 6,
+    "item": [item for item in WIDE["item"] for _ in range(2)],
+    "rater": ["ann", "鲍勃"] * 6,
     "label": ["poor", "poor", "好", "好", "fair", "好", "poor", "fair", "好", "好", "fair", "fair"],
-}  # fmt: skip
+}
 
 
 def rater_targets(folder: Path) -> list[Target]:

@@ -174,10 +174,12 @@ def _tables(folder: Path) -> list[Target]:
     )
     trec_eval = (("trec-eval", "-q", "-m", "all_trec", "ok.qrels", "run.trec"), ("trec-eval", "truth.trec", "ok.trec"))
     return [
-        *targets, Target("run.trec", trec_eval[:1]), Target("truth.trec", trec_eval[1:]),
+        *targets,
+        Target("run.trec", trec_eval[:1]),
+        Target("truth.trec", trec_eval[1:]),
         *(Target(f"beir/{name}", beir) for name in ("queries.jsonl", "corpus.jsonl", "qrels/test.tsv")),
         Target("queries.tsv", (("diagnose", "ok.qrels", "ok.trec", "--queries", "queries.tsv"),)),
-    ]  # fmt: skip
+    ]
 
 
 def _evidence(folder: Path) -> list[Target]:
@@ -237,10 +239,13 @@ def _configurations(folder: Path) -> list[Target]:
     calibrate(verdicts, people, self_tests=[SelfTest("gold", 9, 1, 0.01, 0.5, 0.1)]).write(folder / "judge.json")
     profiled = ("--profile", "profile.toml", "--number", "latency=100", "--min-questions", "2")
     gate = ("gate", "scores.json", *profiled)
-    finished = (("evaluate", "questions.jsonl", "done"),
-                ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
-                ("diagnose", "questions.jsonl", "done"), ("run", "small.toml", "-o", "done"),
-                ("evaluate", "questions.jsonl", "outputs.jsonl", "--corpus", "done"))  # fmt: skip
+    finished = (
+        ("evaluate", "questions.jsonl", "done"),
+        ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
+        ("diagnose", "questions.jsonl", "done"),
+        ("run", "small.toml", "-o", "done"),
+        ("evaluate", "questions.jsonl", "outputs.jsonl", "--corpus", "done"),
+    )
     names = ("manifest.json", "config.json", "outputs.jsonl", "chunks.parquet", "documents.parquet")
     return [
         *[Target("small.toml", (("run", "small.toml", "-o", "out/run", "--overwrite"),))] * 3,
@@ -287,9 +292,10 @@ def _pdf(*pages: str) -> bytes:
     """A small PDF with a line of text on each page."""
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]  # fmt: skip
+    ]
     for i, text in enumerate(pages):
         stream = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET"
         objects += [

@@ -105,7 +105,7 @@ def test_a_run_folder_takes_its_advice_itself(tmp_path: Path) -> None:
 REFUSED = {
     "scores": (scores_file, "`evaluate --cluster doc`"),
     "bench": (bench_folder, 'put cluster = "doc" into the configuration of the bench, and run it again: nothing is'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("origin", REFUSED)

@@ -35,8 +35,10 @@ def ranked(n: int, n_before: int) -> dict[str, list[str]]:
 
 def column(name: str, values: Any, failed: Any = ()) -> sy.Scores:
     ids = [f"q{i:03}" for i in range(len(values))]
-    rows = [(q, name, None if i in failed else v, "failed" if i in failed else "ok")
-            for i, (q, v) in enumerate(zip(ids, values, strict=True))]  # fmt: skip
+    rows = [
+        (q, name, None if i in failed else v, "failed" if i in failed else "ok")
+        for i, (q, v) in enumerate(zip(ids, values, strict=True))
+    ]
     return sy.Scores.of(
         pl.DataFrame(rows, schema=["query_id", "measure", "value", "status"], orient="row"), system="mine@50"
     )
@@ -44,7 +46,7 @@ def column(name: str, values: Any, failed: Any = ()) -> sy.Scores:
 
 def bench(
     folder: Path, times: Any = FAST, *, before: int = 3, failed: Any = (), price: float | None = 4e-8, **manifest: Any
-) -> Path:  # fmt: skip
+) -> Path:
     """The folder of a bench whose reranker is perfect, or not where the base is: its scores, and a manifest."""
     n = len(times)
     truth = {f"q{i:03}": {f"d{i}-{j}": 1 for j in range(5)} for i in range(n)}
@@ -133,8 +135,9 @@ def test_percentiles_of_measures_have_levels_too(tmp_path: Path) -> None:
     (path := tmp_path / "worst.toml").write_text('levels = ["ok"]\n[measures."mrr:p10"]\nlevels.ok = 0.3\n')
     verdict = gate(bench(tmp_path / "b"), profile=str(path))
     assert [(check.system, check.name, check.reason) for check in verdict.checks] == [
-        ("none", "mrr:p10", "missed"), ("mine@50", "mrr:p10", "reached"),
-    ]  # fmt: skip
+        ("none", "mrr:p10", "missed"),
+        ("mine@50", "mrr:p10", "reached"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -146,13 +149,14 @@ def test_percentiles_of_measures_have_levels_too(tmp_path: Path) -> None:
         (30.0, 1.0, 9, "few_questions"),
     ],
 )
-def test_percentiles_are_held_against_those_of_the_baseline(
-    margin: float, factor: float, n: int, reason: str
-) -> None:  # fmt: skip
+def test_percentiles_are_held_against_those_of_the_baseline(margin: float, factor: float, n: int, reason: str) -> None:
     ids, rng = [f"q{i:03}" for i in range(n)], np.random.default_rng(1)
     base = np.linspace(100, 400, n)
-    rows = [(s, q, "latency_ms", v) for s, values in (("old", base), ("new", base * factor + rng.random(n)))
-            for q, v in zip(ids, values, strict=True)]  # fmt: skip
+    rows = [
+        (s, q, "latency_ms", v)
+        for s, values in (("old", base), ("new", base * factor + rng.random(n)))
+        for q, v in zip(ids, values, strict=True)
+    ]
     frame = pl.DataFrame(rows, schema=["system", "query_id", "measure", "value"], orient="row")
     scores = sy.Scores.of(frame).filter(measures="latency_ms:p50")
     verdict = gate(scores, baseline="old", margin=margin)
@@ -172,8 +176,11 @@ def test_percentiles_are_held_against_those_of_the_baseline(
 def test_an_undecided_percentile_says_how_many_questions_would_decide() -> None:
     rng, n = np.random.default_rng(2), 150
     base = rng.lognormal(5, 0.6, n)
-    rows = [(s, f"q{i:03}", "latency_ms", v) for s in ("old", "new")
-            for i, v in enumerate(base * rng.lognormal(0, 0.3, n) if s == "new" else base)]  # fmt: skip
+    rows = [
+        (s, f"q{i:03}", "latency_ms", v)
+        for s in ("old", "new")
+        for i, v in enumerate(base * rng.lognormal(0, 0.3, n) if s == "new" else base)
+    ]
     scores = sy.Scores.of(pl.DataFrame(rows, schema=["system", "query_id", "measure", "value"], orient="row"))
     p95, half, wide = (
         gate(scores.filter(measures=f"latency_ms:{name}"), baseline="old", margin=margin).checks[0]

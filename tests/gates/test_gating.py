@@ -71,8 +71,10 @@ def test_too_few_questions_are_no_proof_either_way() -> None:
 def test_what_the_profile_asks_for_and_nobody_measured_is_told() -> None:
     found = gate(stated({"mrr@10": FINE}), profile="production")
     assert [(check.name, check.reason) for check in found.checks] == [
-        ("mrr@10", "reached"), ("recall@5", "not_measured"), ("precision@5", "not_measured"),
-    ]  # fmt: skip
+        ("mrr@10", "reached"),
+        ("recall@5", "not_measured"),
+        ("precision@5", "not_measured"),
+    ]
     assert found.exit_code == 3
 
 
@@ -283,8 +285,9 @@ def test_a_profile_says_which_measures_are_compared() -> None:
     scores = scores_of(np.stack([[BASE, BASE, BASE]] * 2), ["hit_rate@5", "mrr(min_gain=2)", "map"])
     found = gate(scores, profile="monitoring", baseline="a", margin=0.01)
     assert [(check.system, check.name, check.kind) for check in found.checks] == [
-        ("b", "hit_rate@5", "baseline"), ("b", "mrr(min_gain=2)", "baseline"),
-    ]  # fmt: skip
+        ("b", "hit_rate@5", "baseline"),
+        ("b", "mrr(min_gain=2)", "baseline"),
+    ]
     assert (found.level, found.outcome) == (None, "insufficient")
     with pytest.raises(InputError, match=r"monitoring does not judge map; weigh .* -m hit_rate@5 -m mrr"):
         gate(scores_of([BASE, BASE], ["map"]), profile="monitoring", baseline="a", margin=0.01)
@@ -312,9 +315,7 @@ def test_truths_that_differ_are_told() -> None:
     assert not gate(new, baseline=replace(old, recipe_parts={}), margin=0.1).other_truth
 
 
-@pytest.mark.parametrize(
-    ("factor", "reason"), [(1.4, "reached"), (1.01, "missed"), (1.15, "spans")]
-)  # fmt: skip
+@pytest.mark.parametrize(("factor", "reason"), [(1.4, "reached"), (1.01, "missed"), (1.15, "spans")])
 def test_a_reranker_is_held_against_none(factor: float, reason: str) -> None:
     new = factor * BASE + AWAY
     scores = scores_of([BASE, new], ["ndcg@10"], systems=["none", "reranked"])
@@ -353,8 +354,11 @@ def test_bounds_on_what_could_not_be_measured() -> None:
     most = {"max_failed": 0.1, "max_missing": 0.5, "max_unjudged": 0.1, "max_unmapped": 0.05}
     found = shares(scores, **most)
     assert [(name, reason) for name, reason, _ in found] == [
-        ("failed", "within"), ("missing", "exceeded"), ("unjudged", "exceeded"), ("unmapped", "within"),
-    ]  # fmt: skip
+        ("failed", "within"),
+        ("missing", "exceeded"),
+        ("unjudged", "exceeded"),
+        ("unmapped", "within"),
+    ]
     assert [value for _, _, value in found] == pytest.approx([0.1, 0.9, 0.2, 0.05])
     assert gate(scores, **most).checks[-1].n == 20
     assert gate(scores, max_failed=0.09).exit_code == 1
@@ -412,7 +416,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "alpha": ({"profile": "ratings", "alpha": 1.0}, "alpha must be a number above 0 and below 1, not 1.0"),
     "numbers without a profile": ({"max_failed": 0, "numbers": {"x": 1.0}}, "name a profile"),
     "unknown number": ({"profile": "reranker", "numbers": {"latency": 1.0}}, "no levels for a number 'latency'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("label", BAD)
@@ -455,13 +459,13 @@ def test_a_wider_margin_is_never_harder_to_hold(values: list[float], shuffler, m
     grave = {"pass": 0, "insufficient": 1, "fail": 2}
     narrow, wide = (
         grave[gate(scores, baseline="old", margin=margin, min_questions=2).outcome] for margin in sorted(margins)
-    )  # fmt: skip
+    )
     assert wide <= narrow
 
 
 @pytest.mark.parametrize(
     ("shift", "reason", "low_sign"), [(-0.1, "not_worse", -1), (0.2, "worse", 1), (0.01, "undecided", -1)]
-)  # fmt: skip
+)
 def test_where_lower_is_better_more_is_the_loss(shift: float, reason: str, low_sign: int, tmp_path: Path) -> None:
     (path := tmp_path / "low.toml").write_text(
         'levels = ["ok"]\n[measures.rbp_residual]\nbetter = "lower"\nlevels.ok = 0.9\n'

@@ -56,8 +56,10 @@ def test_a_judge_that_always_says_yes_is_not() -> None:
     gate = sy.gate(calibration=that_says_yes())
     assert (gate.outcome, gate.exit_code) == ("fail", 1)
     assert [check(gate, name).reason for name in ("kappa", "sensitivity", "specificity")] == [
-        "missed", "reached", "missed",
-    ]  # fmt: skip
+        "missed",
+        "reached",
+        "missed",
+    ]
 
 
 def test_too_few_labels_decide_nothing_and_say_how_many_would() -> None:
@@ -181,7 +183,7 @@ TEXTS = ["It is open from 9 to 17.", "It has a café."]
 OUTPUTS = [
     {"qid": f"q{n}", "retrieved": [{"id": "a", "text": "It is open from 9 to 17."}], "answer": TEXTS[n % 5 == 0]}
     for n in range(30)
-]  # fmt: skip
+]
 
 
 def judged(**options: Any) -> sy.Verdicts:
@@ -219,8 +221,9 @@ def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enoug
                    Estimate(-0.02, -0.08, 0.05)]  # fmt: skip
     agreements = [None, *map(human, differences), human(UNDEFINED, 5)]
     for agreement in agreements:
-        own = replace(by_labels(20), human=agreement, left_out={"in_prompt": 1, "no_verdict": 2, "not_judged": 1,
-                                                                "not_drawn": 1})  # fmt: skip
+        own = replace(
+            by_labels(20), human=agreement, left_out={"in_prompt": 1, "no_verdict": 2, "not_judged": 1, "not_drawn": 1}
+        )
         gate = sy.gate(calibration=own.with_self_tests((PASSED, TOO_FEW)), min_kappa=0.9, max_below_people=0.1)
         for text in (
             gate.text(lang=words.code, width=100),
@@ -241,13 +244,15 @@ def test_junit_has_a_case_a_check() -> None:
     root = ET.fromstring(sy.gate(calibration=by_labels().with_self_tests((FAILED,))).text("junit", lang="en"))
     assert root.attrib["failures"] == "1"
     assert [case.attrib["name"] for case in root.iter("testcase")] == [
-        "κ with people (supported or not) ≥ 0.4", "sensitivity ≥ 0.7", "specificity ≥ 0.7", "self-test injection ≤ 10%",
-    ]  # fmt: skip
+        "κ with people (supported or not) ≥ 0.4",
+        "sensitivity ≥ 0.7",
+        "specificity ≥ 0.7",
+        "self-test injection ≤ 10%",
+    ]
 
 
 def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
-    for name, own, code in (("good", by_labels(), 0), ("few", by_labels(12), 3),
-                            ("yes", that_says_yes(), 1)):  # fmt: skip
+    for name, own, code in (("good", by_labels(), 0), ("few", by_labels(12), 3), ("yes", that_says_yes(), 1)):
         own.write(tmp_path / f"{name}.json")
         done = steelyard("gate", "--calibration", f"{name}.json", "--junit", "j.xml", "--summary", "s.md", cwd=tmp_path)
         assert done.returncode == code, done.stderr.decode()
@@ -260,10 +265,13 @@ def test_the_command_exits_with_the_outcome(tmp_path: Path) -> None:
     assert "is an input" in over.stderr.decode()
 
 
-@pytest.mark.parametrize(("lang", "labels", "note"), [
-    ("en", "(supported or not)", "their κ (supported or not) is 0.5"),
-    ("zh", "（有依据与否）", "两人之间的 κ（有依据与否）为 0.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lang", "labels", "note"),
+    [
+        ("en", "(supported or not)", "their κ (supported or not) is 0.5"),
+        ("zh", "（有依据与否）", "两人之间的 κ（有依据与否）为 0.5"),
+    ],
+)
 def test_each_kappa_says_over_which_labels_it_is(lang: str, labels: str, note: str) -> None:
     people = HumanAgreement(40, Estimate(0.5, 0.4, 0.6), Estimate(0.45, 0.3, 0.6), Estimate(-0.05, -0.08, 0.02))
     gate = sy.gate(calibration=replace(by_labels(), human=people), max_below_people=0.1)

@@ -132,8 +132,10 @@ def test_what_a_measure_is_held_against(measure: str, key: str | None, tmp_path:
 
 
 def test_a_key_with_parameters_counts_before_one_without_and_a_k_before_any(tmp_path: Path) -> None:
-    tables = "".join(f'[measures."{key}"]\nlevels = {{ ok = 0.5 }}\n' for key in
-                     ("ndcg@k", "ndcg@10", "ndcg(gain=exp)@k", "recall(min_gain=2)@5", "recall@5"))  # fmt: skip
+    tables = "".join(
+        f'[measures."{key}"]\nlevels = {{ ok = 0.5 }}\n'
+        for key in ("ndcg@k", "ndcg@10", "ndcg(gain=exp)@k", "recall(min_gain=2)@5", "recall@5")
+    )
     profile = read(tmp_path, f'levels = ["ok"]\n{tables}')
     names = ("ndcg@5", "ndcg", "ndcg@10", "ndcg_burges@10", "recall(min_gain=2)@5", "recall(min_gain=3)@5")
     held = [profile.standard_of(sy.parse(name)) for name in names]
@@ -162,7 +164,9 @@ BAD = {
     "order": (OWN.replace("fine = 0.9", "fine = 0.4"), r"line 9: levels are out of order: fine is 0.4, expected above"),
     "equal": (OWN.replace("fine = 0.9", "fine = 0.5"), r"line 9: levels are out of order"),
     "order where lower is better": (
-        OWN.replace("levels.ok = 16", "levels.ok = 16\nlevels.fine = 20"), r"line 19: .*expected below ok"),
+        OWN.replace("levels.ok = 16", "levels.ok = 16\nlevels.fine = 20"),
+        r"line 19: .*expected below ok",
+    ),
     "a text as level": (OWN.replace("ok = 0.5", "ok = '0.5'"), r"line 9: \S+\.ok must be a number, not '0.5'"),
     "true as level": (OWN.replace("ok = 0.5", "ok = true"), r"line 9: .*\.levels\.ok must be a number, not True"),
     "nan as level": (OWN.replace("ok = 0.5", "ok = nan"), r"line 9: .*\.levels\.ok must be a number, not nan"),
@@ -180,19 +184,20 @@ BAD = {
     "levels no list": (OWN.replace('["ok", "fine"]', '"ok"'), r"line 4: levels must be a list"),
     "the same measure twice": (OWN + '[measures."R_5"]\nlevels.ok = 0.1\n', r"line 19: R_5 is recall@5, which has"),
     "measures no table": ('recommend = ["map"]\nmeasures = 3', r"line 2: measures must be a table"),
-    "measure no table": ('measures.map = 3', r"line 1: measures\.map must be a table"),
+    "measure no table": ("measures.map = 3", r"line 1: measures\.map must be a table"),
     "relative": (OWN + '[relative]\nmeasure = "map"\nleast = 0\n', r"line 21: relative\.least must be a share above 0"),
     "relative measure": (OWN + '[relative]\nmeasure = "mapp"\nleast = 0.1\n', r"line 20: no measure is called 'mapp'"),
     "relative percentile": (
         OWN + '[relative]\nmeasure = "ndcg@10:p10"\nleast = 0.1\n',
-        r"line 20: ndcg@10:p10 is a percentile, and relative changes are of arithmetic means"),
+        r"line 20: ndcg@10:p10 is a percentile, and relative changes are of arithmetic means",
+    ),
     "relative gmap": (OWN + '[relative]\nmeasure = "gm_map"\nleast = 0.1\n', r"line 20: gm_map is a geometric mean"),
     "relative key": (OWN + '[relative]\nmeasure = "map"\nmost = 0.1\n', r"line 21: \[relative\] has no setting 'most'"),
-    "relative no table": ('relative = 3\n' + OWN, r"line 1: relative must be a table"),
+    "relative no table": ("relative = 3\n" + OWN, r"line 1: relative must be a table"),
     "empty levels": (OWN.replace("levels = { fine = 0.8 }", "levels = {}"), r"line 13: levels is empty"),
-    "half a text": (OWN.replace('"one text for both"', '{ en = 3 }'), r"line 10: .*\.advice\.en must be a text, not 3"),
+    "half a text": (OWN.replace('"one text for both"', "{ en = 3 }"), r"line 10: .*\.advice\.en must be a text, not 3"),
     "empty": ("", r"names no measure"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("label", BAD)

@@ -47,9 +47,10 @@ def test_every_system_in_the_order_of_the_measures_then_what_is_not_measured() -
     scores = scores_of(np.full((2, 2, 30), 0.9), ["mrr@10", "recall@5"])
     found = [(rating.system, rating.measure, rating.level) for rating in rate(scores, "production")]
     assert found == [
-        (system, *of) for system in "ab"
+        (system, *of)
+        for system in "ab"
         for of in (("mrr@10", "excellent"), ("recall@5", "excellent"), ("precision@5", None))
-    ]  # fmt: skip
+    ]
 
 
 def test_numbers_are_those_of_the_scores() -> None:
@@ -74,8 +75,10 @@ def test_runs_of_the_same_questions_say_hardly_more_than_one() -> None:
     scores = scores_of(np.full((1, 1, 30), 0.9), ["mrr"])
     times = np.linspace(100, 400, 200)
     runs = [times.tolist(), [*times[:-1].tolist(), math.nan], [*times[:-2].tolist(), math.inf, math.inf]]
-    one, several = ({r.measure: r for r in rate(scores, "reranker", latency_ms={"a": of})}["latency_ms:p95"]
-                    for of in (times.tolist(), runs))  # fmt: skip
+    one, several = (
+        {r.measure: r for r in rate(scores, "reranker", latency_ms={"a": of})}["latency_ms:p95"]
+        for of in (times.tolist(), runs)
+    )
     assert several.low < one.low + 5
     assert several.high > one.high - 5
     assert (several.n, several.n_failed) == (200, 2)

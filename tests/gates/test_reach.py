@@ -71,8 +71,10 @@ def test_the_sheet_shows_what_is_reachable_where_that_is_below_one() -> None:
     (sheet,) = rating_sheets(rate(answered(8, 5), profile), profile, EN)
     assert sheet.header[-1] == "at most"
     assert [(row[0], row[-1]) for row in sheet.rows] == [
-        ("precision@5", "1.0000"), ("recall@5", "0.6250"), ("ndcg@5", "1.0000")
-    ]  # fmt: skip
+        ("precision@5", "1.0000"),
+        ("recall@5", "0.6250"),
+        ("ndcg@5", "1.0000"),
+    ]
     assert any(note.startswith("Out of reach: a perfect ranking") for note in sheet.notes)
     (sheet,) = rating_sheets(rate(answered(5, 5), profile), profile, EN)
     assert sheet.header[-1] == "95% interval"

@@ -121,10 +121,13 @@ def samples(names: dict[str, str]) -> list[Any]:
 RAGAS = samples({name: name for name in ROWS[0]})
 DEEPEVAL = samples(
     {
-        "user_input": "input", "retrieved_contexts": "retrieval_context", "reference_contexts": "context",
-        "response": "actual_output", "reference": "expected_output",
+        "user_input": "input",
+        "retrieved_contexts": "retrieval_context",
+        "reference_contexts": "context",
+        "response": "actual_output",
+        "reference": "expected_output",
     }
-)  # fmt: skip
+)
 OBJECTS = {
     "rows": ROWS, "pandas": pd.DataFrame(ROWS), "Polars": pl.DataFrame(ROWS), "lazy": pl.LazyFrame(ROWS),
     "Arrow": pl.DataFrame(ROWS).to_arrow(), "Hugging Face": Columns(ROWS),

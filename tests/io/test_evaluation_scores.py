@@ -14,7 +14,7 @@ from tests.io.test_mtrag import CONTENT
 RAGAS = [
     {"user_input": "Who?", "response": "Bees.", "retrieved_contexts": ["Bees."], "faithfulness": 0.5, "relevancy": 1},
     {"user_input": "谁？", "response": "鲸。", "retrieved_contexts": [], "faithfulness": None, "relevancy": 0},
-]  # fmt: skip
+]
 
 
 def values(scores: sy.Scores) -> list[tuple[str, str, float | None]]:

@@ -777,7 +777,7 @@ BAD_JSONL_TRUTHS = [
     ("gain is text", '{"qid": "q", "rel_map": {"a": "x"}}', "document 'a': gain 'x' is not a finite number"),
     ("gain is infinite", '{"qid": "q", "rel_map": {"a": Infinity}}', "document 'a': gain inf is not a finite number"),
     ("gold is null", '{"qid": "q", "gold_evidence": [null]}', "an id of `gold_evidence` is None"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "says"), [pytest.param(text, says, id=label) for label, text, says in BAD_JSONL_RUNS])

@@ -143,7 +143,8 @@ LONG = "9" * 5_000
         ),
         pytest.param(
             '{"qid": "q", "retrieved": [{"id": "a", "score": 1}], "latency_ms": {"total": 1, "total": 2}}',
-            "the key 'total' is twice", id="inner",
+            "the key 'total' is twice",
+            id="inner",
         ),
         pytest.param('{"qid": "q", "rel_map": {"a": 1, "a": 2}}', "the key 'a' is twice", id="label"),
         pytest.param(
@@ -152,7 +153,7 @@ LONG = "9" * 5_000
         pytest.param('{"qid": "q", "rel_map": {"a": -9007199254740993}}', r"beyond 2\*\*53", id="rounded gain"),
         pytest.param('{"qid": "q", "rel_map": {"a\\ud800": 1}}', "half a character", id="half a character"),
     ],
-)  # fmt: skip
+)
 def test_a_line_that_cannot_be_taken_as_it_is(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"qid": "p", "retrieved": [{"id": "a", "score": 1}], "rel_map": {"a": 1}}\n' + text + "\n")
@@ -170,7 +171,7 @@ def test_a_line_that_cannot_be_taken_as_it_is(text: str, says: str, tmp_path: Pa
         pytest.param('{"q": {"b": 1, "a": 9007199254740993}}', r"'a': .* whole number beyond 2\*\*53", id="64 bits"),
         pytest.param('{"q": {"b": 1, "a": 98765432109876543210987}}', r"'a': .* is a whole number beyond", id="more"),
     ],
-)  # fmt: skip
+)
 def test_a_json_file_that_cannot_be_taken_as_it_is(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)

@@ -52,11 +52,7 @@ def test_iterators_are_read_wherever_runs_and_truths_may_be() -> None:
 
 
 REFUSED: list[tuple[Any, Any, str]] = [
-    (
-        [*LABELS, RETRIEVED[0]],
-        RETRIEVED,
-        "is among rows of query_id, doc_id, relevance, iteration",
-    ),
+    ([*LABELS, RETRIEVED[0]], RETRIEVED, "is among rows of query_id, doc_id, relevance, iteration"),
     ([Qrel("q1", "d1", "x")], RETRIEVED, "gain 'x' is not a finite number"),
     ([Qrel("q1", 1.5, 1)], RETRIEVED, "a doc_id is 1.5 (float); ids are text or whole numbers"),
     ([Qrel("q1", "d1", 1), Qrel("q1", "d2", "x")], RETRIEVED, "have values of several kinds"),

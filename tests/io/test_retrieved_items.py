@@ -163,7 +163,10 @@ def test_a_text_without_an_id_that_comes_again_is_another_item() -> None:
 
 
 def test_a_context_twice_is_weighed_as_two_results() -> None:
-    row = {"user_input": "Why?", "retrieved_contexts": ["Bees dance.", "Ants.", "Bees dance."],
-           "reference_contexts": ["Bees dance."]}  # fmt: skip
+    row = {
+        "user_input": "Why?",
+        "retrieved_contexts": ["Bees dance.", "Ants.", "Bees dance."],
+        "reference_contexts": ["Bees dance."],
+    }
     scores = sy.evaluate([row], [row], ["precision@3", "evidence_recall@3"])
     assert scores.means.tolist() == [[2 / 3, 1.0]]

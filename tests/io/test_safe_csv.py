@@ -96,8 +96,8 @@ def test_every_command_that_writes_csv_has_the_option(command: str, tmp_path: Pa
     (tmp_path / "q.jsonl").write_text('{"qid": "1", "query": "whales", "rel_map": {"d": 1}}\n')
     (tmp_path / "sweep.toml").write_text(
         'documents = "docs"\nquestions = "q.jsonl"\n[chunk]\nkind = "recursive"\nsize = 100\n'
-        "[sweep]\n\"chunk.overlap\" = [0, 10]\n"
-    )  # fmt: skip
+        '[sweep]\n"chunk.overlap" = [0, 10]\n'
+    )
     texts = []
     for options in ((), ("--safe-csv",)):
         said = printed(*command.split(), *options, cwd=tmp_path)

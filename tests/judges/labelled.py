@@ -45,5 +45,6 @@ def labelled(verdicts: Verdicts, people: Sequence[object], rater: str = "ann") -
     words = {True: "supported", False: "not_found"}
     return Labels(
         Decision(item_id, rater, words.get(label, label))  # type: ignore[arg-type]
-        for item_id, label in zip(item_ids(verdicts), people, strict=True) if label is not None
-    )  # fmt: skip
+        for item_id, label in zip(item_ids(verdicts), people, strict=True)
+        if label is not None
+    )

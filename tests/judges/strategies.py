@@ -32,11 +32,16 @@ def records(draw: st.DrawFn, *, grounded: bool = True) -> JudgedAnswer:
     context = draw(st.none() | st.integers(0, 3).map(lambda n: tuple(f"d#{i}" for i in range(n))))
     n_chunks = len(context or ())
     answered = state == "answered"
-    units = tuple(_unit(i, draw(st.booleans() if answered else st.just(False)))
-                  for i in range(draw(st.integers(0, 3 if state in ("answered", "abstained") else 0))))  # fmt: skip
+    units = tuple(
+        _unit(i, draw(st.booleans() if answered else st.just(False)))
+        for i in range(draw(st.integers(0, 3 if state in ("answered", "abstained") else 0)))
+    )
     n_gold = draw(st.integers(0, 2))
-    golds = tuple(_unit(i, draw(st.sampled_from([True, True, False])), alternative)
-                  for alternative in range(n_gold) for i in range(draw(st.integers(0, 2))))  # fmt: skip
+    golds = tuple(
+        _unit(i, draw(st.sampled_from([True, True, False])), alternative)
+        for alternative in range(n_gold)
+        for i in range(draw(st.integers(0, 2)))
+    )
     citations = tuple(citation for i in range(len(units)) for citation in draw(_citations(i, n_chunks)))
     cited = {i: [c for c in citations if c.unit == i and c.chunk is not None] for i in range(len(units))}
     checkable = [unit.checkable for unit in units]

@@ -36,5 +36,8 @@ def test_real_answers() -> None:
     )
     # Read one by one, all of them say only that; of seven human answers without an answer, the seventh has an opinion.
     assert n_abstaining == {
-        (True, "UNANSWERABLE"): 6, (False, "UNANSWERABLE"): 5, (False, "PARTIAL"): 2, (False, "ANSWERABLE"): 2,
-    }  # fmt: skip
+        (True, "UNANSWERABLE"): 6,
+        (False, "UNANSWERABLE"): 5,
+        (False, "PARTIAL"): 2,
+        (False, "ANSWERABLE"): 2,
+    }

@@ -17,9 +17,11 @@ class Tensor:
 
 @examples(200)
 @given(
-    st.lists(st.integers(0, 99), max_size=40), st.sets(st.integers(0, 99), max_size=10), st.integers(1, 7),
+    st.lists(st.integers(0, 99), max_size=40),
+    st.sets(st.integers(0, 99), max_size=10),
+    st.integers(1, 7),
     st.integers(1, 3),
-)  # fmt: skip
+)
 def test_results_are_in_order_and_only_bad_items_fail(
     items: list[int], bad: set[int], batch_size: int, n_at_once: int
 ) -> None:

@@ -46,17 +46,19 @@ def test_every_verdict_goes_to_its_premise_and_unit() -> None:
     record = filled(DRAFT, _answered(DRAFT))
     check_record(record)
     assert [_reasons(row) for row in record.support] == [
-        [], ["zero | A.", "one | A.", "two | A."], ["zero | B.", "one | B.", "two | B."]
-    ]  # fmt: skip
+        [],
+        ["zero | A.", "one | A.", "two | A."],
+        ["zero | B.", "one | B.", "two | B."],
+    ]
     assert _reasons(record.joint) == ["-", "one | A.", "zero\n\none\n\ntwo | B."]
-    assert _reasons(record.without) == [
-        "-", "zero\n\none | B.", "one\n\ntwo | B.", "zero\n\ntwo | B.", "-", "-"
-    ]  # fmt: skip
+    assert _reasons(record.without) == ["-", "zero\n\none | B.", "one\n\ntwo | B.", "zero\n\ntwo | B.", "-", "-"]
     assert [_reasons(row) for row in record.correctness] == [[], ["G. H? | A.", "I. | A."], ["G. H? | B.", "I. | B."]]
     assert _reasons(record.said) == ["Hi A. B. | G.", "-", "Hi A. B. | I."]
     assert [_reasons(row) for row in record.reach] == [
-        ["zero | G.", "one | G.", "two | G."], [], ["zero | I.", "one | I.", "two | I."]
-    ]  # fmt: skip
+        ["zero | G.", "one | G.", "two | G."],
+        [],
+        ["zero | I.", "one | I.", "two | I."],
+    ]
     assert record.grounded == ()
 
 
@@ -64,8 +66,11 @@ def test_one_cited_chunk_is_not_asked_again_and_a_case_has_all_units_of_its_prem
     keys = [request.key for request in asked_cases(DRAFT)]
     assert len(keys) == len(set(keys))
     assert [key for key in keys if key[0] == "joint"] == [
-        ("joint", (0, 1, 2)), ("joint", (1, 2)), ("joint", (0, 2)), ("joint", (0, 1))
-    ]  # fmt: skip
+        ("joint", (0, 1, 2)),
+        ("joint", (1, 2)),
+        ("joint", (0, 2)),
+        ("joint", (0, 1)),
+    ]
     first = next(asked_cases(DRAFT))
     assert (first.case.hypotheses, first.case.query, first.case.table) == (("A.", "B."), "why?", "support")
 
@@ -89,8 +94,10 @@ def test_no_answer_says_nothing_and_no_judge_is_asked_whether_it_does(state: str
     record = filled(silent, answers)
     check_record(record)
     assert [verdict and (verdict.label, verdict.reason) for verdict in record.said] == [
-        ("not_found", state), None, ("not_found", state)
-    ]  # fmt: skip
+        ("not_found", state),
+        None,
+        ("not_found", state),
+    ]
 
 
 def test_without_a_context_nothing_is_asked_of_it() -> None:

@@ -40,18 +40,26 @@ def test_claims_have_place_and_citations_of_their_sentence() -> None:
     judge, [draft] = Splitting(), list(drafts(QUESTIONS, OUTPUTS))
     [split] = with_claims([draft], judge)
     assert [answer.texts for answer in judge.asked] == [
-        tuple(unit.text for unit in draft.record.units if unit.checkable), ("At 9 and daily.",), ("Nine and free.",)
-    ]  # fmt: skip
+        tuple(unit.text for unit in draft.record.units if unit.checkable),
+        ("At 9 and daily.",),
+        ("Nine and free.",),
+    ]
     units = split.record.units
     assert [(unit.text, unit.no_claim) for unit in units] == [
-        ("Hello!", "greeting"), ("The hall opens at 9", ""), ("it has a garden.", ""), ("It is free.", ""),
+        ("Hello!", "greeting"),
+        ("The hall opens at 9", ""),
+        ("it has a garden.", ""),
+        ("It is free.", ""),
         ("Is it.", "no_claims"),
-    ]  # fmt: skip
+    ]
     assert (units[1].start, units[1].end) == (units[2].start, units[2].end)
     assert ANSWER[units[1].start : units[1].end].startswith("The hall opens")
     assert [(c.unit, c.mark, c.chunk) for c in split.record.citations] == [
-        (1, "[h#1]", 0), (2, "[h#1]", 0), (3, "[h#1]", 0), (3, "[h#7]", None)
-    ]  # fmt: skip
+        (1, "[h#1]", 0),
+        (2, "[h#1]", 0),
+        (3, "[h#1]", 0),
+        (3, "[h#7]", None),
+    ]
     golds = [(unit.text, unit.alternative) for unit in split.record.gold_units]
     assert golds == [("At 9", 0), ("daily.", 0), ("Nine and free.", 1)]
 

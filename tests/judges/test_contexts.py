@@ -10,12 +10,15 @@ from steelyard.judges.answers.drafting import ContextChunk, ContextLimits, conte
 from steelyard.rag.runs.running import run
 
 LINES = [
-    {"qid": "q1", "retrieved": [{"id": "b", "score": 1.0, "text": "bees"}, {"id": "a", "score": 2.0, "text": "ants"}],
-     "answer": "A."},
+    {
+        "qid": "q1",
+        "retrieved": [{"id": "b", "score": 1.0, "text": "bees"}, {"id": "a", "score": 2.0, "text": "ants"}],
+        "answer": "A.",
+    },
     {"qid": "q2", "retrieved": [], "answer": "B."},
     {"qid": "q3", "error": "down"},
     {"qid": "q4", "retrieved": ["c"], "answer": "C."},
-]  # fmt: skip
+]
 
 
 def test_all_that_was_retrieved_best_first() -> None:

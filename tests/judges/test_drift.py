@@ -30,8 +30,10 @@ def record(
 
 def shift_of(measure: str, before: list[Any], after: list[Any]) -> Any:
     """Of runs of one record each, or of several records."""
-    one, other = ([sy.Verdicts(run if isinstance(run, list) else [run], how) for run in runs]
-                  for runs, how in ((before, PEOPLE), (after, MODEL)))  # fmt: skip
+    one, other = (
+        [sy.Verdicts(run if isinstance(run, list) else [run], how) for run in runs]
+        for runs, how in ((before, PEOPLE), (after, MODEL))
+    )
     return anchor_shift(parse(measure), one, other, ["1"])
 
 

@@ -67,9 +67,12 @@ def test_the_judge_speaks_of_all_premises() -> None:
 
 
 MEANS_OVER_UNITS = [
-    ("grounded", "faithfulness"), ("grounded", "contradiction"), ("joint", "citation_support"),
-    ("correctness", "answer_precision"), ("said", "answer_recall"),
-]  # fmt: skip
+    ("grounded", "faithfulness"),
+    ("grounded", "contradiction"),
+    ("joint", "citation_support"),
+    ("correctness", "answer_precision"),
+    ("said", "answer_recall"),
+]
 
 
 @pytest.mark.parametrize(("table", "measure"), MEANS_OVER_UNITS)

@@ -25,6 +25,8 @@ class OfScores:
 
 
 def test_scores_and_labels_are_held_against_people() -> None:
-    pairs = [Pair(text, "", supported) for text, supported in
-             (("0.9", True), ("0.7", True), ("0.6", False), ("0.1", False), ("?", False))]  # fmt: skip
+    pairs = [
+        Pair(text, "", supported)
+        for text, supported in (("0.9", True), ("0.7", True), ("0.6", False), ("0.1", False), ("?", False))
+    ]
     assert worth(OfScores(), pairs) == (4, 1.0, 0.7, 1.0, 0.75)

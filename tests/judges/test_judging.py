@@ -56,8 +56,10 @@ def test_answers_from_end_to_end() -> None:
     ]  # fmt: skip
     first = records["q1"]
     assert [(unit.text, unit.checkable) for unit in first.units] == [
-        ("Hello!", False), ("It opens at 9.", True), ("It has a café.", True)
-    ]  # fmt: skip
+        ("Hello!", False),
+        ("It opens at 9.", True),
+        ("It has a café.", True),
+    ]
     assert _labels(first.support) == [[], ["supported", "not_found"], ["not_found", "not_found"]]
     assert [citation.problem for citation in first.citations] == [None, None, None, "dangling"]
     assert [verdict and verdict.label for verdict in first.joint] == [None, "supported", "not_found"]

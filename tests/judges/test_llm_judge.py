@@ -123,7 +123,7 @@ def every_word(*words: str) -> Fault:
         every_word("Entailment", "refuted", "NOT_SUPPORTED"),
         around("Let me see {first}. ", "\nThat is all."),
         around("```json\n", "\n```"),
-        around("<think>The source says {\"verdicts\": [{\"id\": \"1\", \"verdict\": \"not_found\"}]}?</think>\n"),
+        around('<think>The source says {"verdicts": [{"id": "1", "verdict": "not_found"}]}?</think>\n'),
         edits(lambda rows: [row.update(id=int(row["id"])) for row in rows]),
         edits(lambda rows: rows.reverse()),
         edits(lambda rows: rows.append(dict(rows[0]))),
@@ -133,7 +133,7 @@ def every_word(*words: str) -> Fault:
         status(503),
         CUT,
     ],
-)  # fmt: skip
+)
 def test_odd_replies_are_read(server: Server, fault: Fault) -> None:
     server.script(PATH, fault)
     assert labels(verdicts(server)) == LABELS

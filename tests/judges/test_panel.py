@@ -97,8 +97,10 @@ def test_judges_that_see_support_in_different_chunks_agree_that_there_is_some():
     second = replace(RECORD, grounded=(), support=((), (no, yes), (no, no)))
     none = replace(RECORD, grounded=(), support=((), (no, no), (no, no)))
     assert panel([verdicts("a", first), verdicts("b", second), verdicts("c", none)]).units["verdict"].to_list() == [
-        None, "supported", "not_found",
-    ]  # fmt: skip
+        None,
+        "supported",
+        "not_found",
+    ]
     # Two of four: nobody knows, whatever is said of each chunk.
     four = panel([verdicts("a", first), verdicts("b", second), verdicts("c", none), verdicts("d", none)])
     assert four.units["verdict"].to_list() == [None, "not_judged", "not_found"]
@@ -124,8 +126,9 @@ def test_the_recipe_names_all_members_and_their_reasons_what_they_said():
 def test_weights_go_by_judge_and_table():
     no, yes = every("not_found"), every("supported")
     weights = [calibrated("a", 99, 1, 1, 99), calibrated("b", 60, 40, 40, 60), calibrated("b", 99, 1, 1, 99, "said")]
-    by_weight = panel([verdicts("a", no), verdicts("b", yes), verdicts("c", yes)], weights=[*weights,
-                      calibrated("c", 60, 40, 40, 60)])  # fmt: skip
+    by_weight = panel(
+        [verdicts("a", no), verdicts("b", yes), verdicts("c", yes)], weights=[*weights, calibrated("c", 60, 40, 40, 60)]
+    )
     assert by_weight.units["verdict"].to_list() == [None, "not_found", "not_found"]
     assert by_weight.said["verdict"].to_list() == ["supported"] * 2
     assert [weight["judge"] for weight in by_weight.recipe["judge"]["weights"]] == ["a", "b", "b", "c"]
@@ -161,9 +164,7 @@ def test_disagreements_are_items_that_some_support():
     ids = [item.item_id for item in items(strict.records["q1"], "grounded")]
     differ = disagreements([strict, lenient], "grounded")
     assert set(differ) <= set(ids)
-    assert len(differ) == sum(
-        a != b for a, b in zip(strict.units["verdict"], lenient.units["verdict"], strict=True)
-    )  # fmt: skip
+    assert len(differ) == sum(a != b for a, b in zip(strict.units["verdict"], lenient.units["verdict"], strict=True))
     assert differ
     assert disagreements([strict, strict], "grounded") == []
 

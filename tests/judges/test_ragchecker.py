@@ -18,7 +18,10 @@ ROW: dict[str, Any] = {
     "response": "The hall is in Main Street, is blue, and is old. It is big.",
     "retrieved_context": [{"doc_id": "a", "text": "Main Street 1."}, {"doc_id": "b", "text": "An old hall."}],
     "response_claims": [
-        ["The hall", "is in", "Main Street"], ["The hall", "is", "blue"], "The hall is old", ["It", "is", "big"],
+        ["The hall", "is in", "Main Street"],
+        ["The hall", "is", "blue"],
+        "The hall is old",
+        ["It", "is", "big"],
     ],
     "gt_answer_claims": [["The hall", "is in", "Main Street"], ["The hall", "is", "red"]],
     "answer2response": [E, C, N, N],
@@ -26,7 +29,7 @@ ROW: dict[str, Any] = {
     "retrieved2response": [[E, N], [N, N], [N, E], [N, N]],
     "retrieved2answer": [[E, N], [N, N]],
     "metrics": {"precision": 0.25},
-}  # fmt: skip
+}
 WANT = {
     "answer_precision": 1 / 4, "answer_recall": 1 / 2, "answer_f1": 1 / 3, "faithfulness": 2 / 4,
     "context_recall": 1 / 2, "context_precision": 1 / 2, "context_utilization": 1.0,

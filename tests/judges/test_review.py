@@ -59,7 +59,7 @@ def test_probabilities_are_shares_of_strata() -> None:
         (lambda: replace(SAMPLE, strata=(Stratum("x", ("a",), ("b",)),)), "'b' was drawn and is no member"),
         (lambda: Review([SAMPLE, SAMPLE]), "has two samples of grounded of hybrid"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_hold_together_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(sy.InputError, match=message):
         make()
@@ -94,10 +94,8 @@ def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[str], str]:
         (edited(lambda c: c["decisions"][0].update(rater=" ")), "item 'b': says not who decided"),
         (edited(lambda c: c["decisions"][0].update(note="\ud800")), "item 'b': holds half a character"),
     ],
-)  # fmt: skip
-def test_files_that_were_edited_are_refused_in_a_line(
-    edit: Callable[[str], str], message: str, tmp_path: Path
-) -> None:  # fmt: skip
+)
+def test_files_that_were_edited_are_refused_in_a_line(edit: Callable[[str], str], message: str, tmp_path: Path) -> None:
     file = tmp_path / "review.json"
     REVIEW.write(file)
     file.write_text(edit(file.read_text(encoding="utf-8")), encoding="utf-8", errors="surrogatepass")

@@ -68,7 +68,7 @@ def test_a_sound_judge_passes_all() -> None:
         (lambda premise, sentence: len(sentence) % 2 > 0, {"gold", "other_answer", "constant", "number"}),
     ],
     ids=["obeys", "no numbers", "whole sentences", "short answers", "reads the start", "by length"],
-)  # fmt: skip
+)
 def test_a_fault_is_shown_by_its_test(rule: Callable[[str, str], bool], failed: set[str]) -> None:
     assert failed <= {name for name, result in results_of(rule).items() if result == "failed"}
 

@@ -22,8 +22,10 @@ def test_contradictions_come_first_then_the_least_supported() -> None:
     verdicts = Verdicts([_record("p", (half, low), (low, none), (yes, low)), _record("q", (half, against))])
     units = unsupported_units(verdicts)
     assert [(unit.unit.text, unit.label, unit.nearest.reason, unit.chunk_id) for unit in units] == [
-        ("q0", "contradicted", "against", "b"), ("p1", "not_found", "low", "a"), ("p0", "not_found", "half", "a")
-    ]  # fmt: skip
+        ("q0", "contradicted", "against", "b"),
+        ("p1", "not_found", "low", "a"),
+        ("p0", "not_found", "half", "a"),
+    ]
 
 
 def test_a_verdict_on_the_whole_context_has_no_chunk() -> None:

@@ -38,8 +38,10 @@ def test_frames_are_the_tables(verdicts: Verdicts) -> None:
          "n_no_claim": 0, "answerable": None, "grade": None, "reason": None},
     ]  # fmt: skip
     assert verdicts.units.select("unit", "start", "no_claim", "verdict").rows() == [
-        (0, 0, "greeting", None), (1, 7, "", "supported"), (2, 27, "", "not_found")
-    ]  # fmt: skip
+        (0, 0, "greeting", None),
+        (1, 7, "", "supported"),
+        (2, 27, "", "not_found"),
+    ]
     assert verdicts.support.drop("query_id").rows() == [
         (1, 0, "h#1", "not_found", 0.1, ""),
         (1, 1, "h#2", "supported", 0.9, "all words"),
@@ -47,22 +49,31 @@ def test_frames_are_the_tables(verdicts: Verdicts) -> None:
         (2, 1, "h#2", "not_judged", None, "budget"),
     ]
     assert verdicts.correctness.select("unit", "gold_answer", "verdict").rows() == [
-        (1, 0, "supported"), (1, 1, "not_judged"), (2, 0, "not_found"), (2, 1, "not_found")
-    ]  # fmt: skip
+        (1, 0, "supported"),
+        (1, 1, "not_judged"),
+        (2, 0, "not_found"),
+        (2, 1, "not_found"),
+    ]
     assert verdicts.said.select("gold_unit", "verdict").rows() == [(0, "supported"), (2, "not_found")]
     assert verdicts.reach.select("gold_unit", "chunk_id", "verdict").rows() == [
-        (0, "h#1", "not_found"), (0, "h#2", "supported"), (2, "h#1", "not_judged"), (2, "h#2", "not_found")
-    ]  # fmt: skip
+        (0, "h#1", "not_found"),
+        (0, "h#2", "supported"),
+        (2, "h#1", "not_judged"),
+        (2, "h#2", "not_found"),
+    ]
     assert verdicts.joint.select("unit", "verdict").rows() == [(1, "supported"), (2, "not_found")]
     assert verdicts.grounded.select("unit", "verdict").rows() == [(1, "supported"), (2, "not_found")]
     assert verdicts.citations.select("unit", "mark", "chunk_id", "problem", "without").rows() == [
-        (1, "[h#2]", "h#2", None, None), (2, "[h#1]", "h#1", None, "not_found"),
-        (2, "[h#2]", "h#2", None, "not_judged"), (2, "[x#9]", None, "dangling", None),
-    ]  # fmt: skip
+        (1, "[h#2]", "h#2", None, None),
+        (2, "[h#1]", "h#1", None, "not_found"),
+        (2, "[h#2]", "h#2", None, "not_judged"),
+        (2, "[x#9]", None, "dangling", None),
+    ]
     assert verdicts.gold_units["gold_answer"].to_list() == [0, 0, 1]
     assert verdicts.nuggets.select("text", "vital", "credit").rows() == [
-        ("opens at 9", True, 1.0), ("closes at 20", False, None)
-    ]  # fmt: skip
+        ("opens at 9", True, 1.0),
+        ("closes at 20", False, None),
+    ]
 
 
 def test_a_unit_is_supported_by_any_chunk_and_unknown_where_one_was_not_judged_and_none_supports_it() -> None:
@@ -129,11 +140,17 @@ def test_the_file_is_read_back_equal(verdicts: Verdicts, tmp_path: Path) -> None
     verdicts.write(path)
     again = Verdicts.read(path)
     assert again == verdicts
-    assert again.method == {"judge": {"name": "lexical", "version": 1}, "units": "sentences",
-                            "calibration": "uncalibrated"}  # fmt: skip
+    assert again.method == {
+        "judge": {"name": "lexical", "version": 1},
+        "units": "sentences",
+        "calibration": "uncalibrated",
+    }
     assert pl.read_parquet(path)["support_verdict"].to_list()[0] == [
-        "not_found", "supported", "contradicted", "not_judged"
-    ]  # fmt: skip
+        "not_found",
+        "supported",
+        "contradicted",
+        "not_judged",
+    ]
 
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -271,9 +288,10 @@ def test_no_flipped_bit_becomes_another_verdict(verdicts: Verdicts, tmp_path: Pa
 def test_half_a_record_is_no_record(tmp_path: Path) -> None:
     Verdicts([RECORD]).write(tmp_path / "v.parquet")
     file = _with_column(
-        tmp_path / "v.parquet", tmp_path / "t.parquet",
+        tmp_path / "v.parquet",
+        tmp_path / "t.parquet",
         **{f"support_{name}": pl.col(f"support_{name}").list.head(3) for name in ("verdict", "score", "reason")},
-    )  # fmt: skip
+    )
     with pytest.raises(InputError, match="question 'q1': `support` has 3 verdicts for 2 × 2; judge again"):
         Verdicts.read(file)
 

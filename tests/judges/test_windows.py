@@ -33,9 +33,7 @@ def test_neighbours_that_fit_together_are_together_and_no_range_is_in_another(n_
     for i in range(len(n_tokens) - 1):
         if n_tokens[i] + n_tokens[i + 1] <= room:
             assert any(first <= i and i + 1 < last for first, last in ranges)
-    assert not any(
-        a <= c and d <= b for i, (a, b) in enumerate(ranges) for j, (c, d) in enumerate(ranges) if i != j
-    )  # fmt: skip
+    assert not any(a <= c and d <= b for i, (a, b) in enumerate(ranges) for j, (c, d) in enumerate(ranges) if i != j)
 
 
 @examples(400)

@@ -138,8 +138,9 @@ def mrr(ranked: Ranked, gains: Gains, *, k: int | None = None, min_gain: float =
 
 def average_precision(ranked: Ranked, gains: Gains, *, k: int | None = None, min_gain: float = 1.0) -> float:
     good = relevant(gains, min_gain)
-    at = [precision(ranked, gains, k=rank, min_gain=min_gain)
-          for rank, doc in enumerate(top(ranked, k), 1) if doc in good]  # fmt: skip
+    at = [
+        precision(ranked, gains, k=rank, min_gain=min_gain) for rank, doc in enumerate(top(ranked, k), 1) if doc in good
+    ]
     return sum(at) / len(good) if good else 0.0
 
 
@@ -269,9 +270,7 @@ def dcg(ranked: Ranked, gains: Gains, *, k: int | None = None, gain: Gain = "lin
     return cumulated(gain_list(ranked, gains, gain), k)
 
 
-def ndcg(
-    ranked: Ranked, gains: Gains, *, k: int | None = None, gain: Gain = "linear", ideal: str = "judged"
-) -> float:  # fmt: skip
+def ndcg(ranked: Ranked, gains: Gains, *, k: int | None = None, gain: Gain = "linear", ideal: str = "judged") -> float:
     known = gains if ideal == "judged" else {doc: gains[doc] for doc in ranked if doc in gains}
     best = cumulated(ideal_list(known, gain), k)
     return dcg(ranked, gains, k=k, gain=gain) / best if best else 0.0

@@ -58,7 +58,7 @@ def frame(run: Scored) -> pl.DataFrame:
 
 def values(
     collection: Collection, measures: Sequence[str | Measure] | str, run: object | None = None
-) -> npt.NDArray[np.float64]:  # fmt: skip
+) -> npt.NDArray[np.float64]:
     """(m, q) values of the collection's run, or of another one."""
     scores = sy.evaluate(collection.truth, collection.run if run is None else run, measures)
     return np.asarray(scores.values[0])
@@ -108,8 +108,11 @@ def _words_or_numbers(parameter: Parameter) -> st.SearchStrategy[object]:
 @st.composite
 def specs(draw: st.DrawFn, definition: Definition) -> Measure:
     """The measure with some of its parameters and cut-offs."""
-    params = {key: draw(_CHOICES.get(key, _words_or_numbers(parameter)))
-              for key, parameter in definition.parameters.items() if draw(st.booleans())}  # fmt: skip
+    params = {
+        key: draw(_CHOICES.get(key, _words_or_numbers(parameter)))
+        for key, parameter in definition.parameters.items()
+        if draw(st.booleans())
+    }
     params = {key: value for key, value in params.items() if definition.parameters[key].unless not in params}
     return make(definition.name, draw(_CUTOFFS[definition.cutoff]), params)  # type: ignore[arg-type]
 

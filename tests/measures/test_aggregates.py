@@ -8,8 +8,10 @@ import steelyard as sy
 
 
 def scores(hits: list[float | None], system: str = "s") -> sy.Scores:
-    frame = pl.DataFrame({"query_id": [f"q{n}" for n in range(len(hits))], "measure": "abstention_f1", "value": hits},
-                         schema_overrides={"value": pl.Float64})  # fmt: skip
+    frame = pl.DataFrame(
+        {"query_id": [f"q{n}" for n in range(len(hits))], "measure": "abstention_f1", "value": hits},
+        schema_overrides={"value": pl.Float64},
+    )
     return sy.Scores.of(frame, system=system)
 
 

@@ -17,16 +17,21 @@ from tests.measures.random_collections import of_answers
 LINES = (Path(__file__).parents[1] / "cases" / "answer_measures.jsonl").read_text("utf-8").splitlines()
 CASES = [json.loads(line) for line in LINES]
 LABELS: dict[str, Verdict | None] = {
-    "s": Verdict("supported"), "n": Verdict("not_found"), "c": Verdict("contradicted"), "?": Verdict("not_judged"),
+    "s": Verdict("supported"),
+    "n": Verdict("not_found"),
+    "c": Verdict("contradicted"),
+    "?": Verdict("not_judged"),
     "-": None,
-}  # fmt: skip
+}
 _TEXTS = {"exact_match", "token_f1", "content_f1", "contains"}
 
 
 def units(texts: list[str], alternative: int = 0) -> list[Unit]:
     """~ marks one that asserts nothing."""
-    return [Unit(i, i + 1, text.lstrip("~"), "greeting" if text[0] == "~" else "", alternative)
-            for i, text in enumerate(texts)]  # fmt: skip
+    return [
+        Unit(i, i + 1, text.lstrip("~"), "greeting" if text[0] == "~" else "", alternative)
+        for i, text in enumerate(texts)
+    ]
 
 
 def record_of(case: dict[str, Any]) -> JudgedAnswer:

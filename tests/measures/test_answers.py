@@ -88,9 +88,11 @@ def test_an_absent_answer_used_nothing_unless_nobody_knows_whether_there_was_som
             "without": (), "correctness": ()}  # fmt: skip
     for reach, want, ends in ((YES, 0.0, (0.0, 0.0)), (UNKNOWN, np.nan, (0.0, 0.0)), (NO, np.nan, (np.nan, np.nan))):
         record = replace(
-            RECORD, **gold, said=(None,) * len(RECORD.gold_units),
+            RECORD,
+            **gold,
+            said=(None,) * len(RECORD.gold_units),
             reach=tuple((reach,) * len(row) for row in RECORD.reach),
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # type: ignore[arg-type]
         spec = parse("context_utilization")
         np.testing.assert_array_equal(spec(arrays(record)), [want])
         np.testing.assert_array_equal(np.ravel(spec.bounds(arrays(record))), ends)

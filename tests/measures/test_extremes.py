@@ -88,9 +88,7 @@ def test_evidence_is_let_go() -> None:
 # Unjudged documents --------------------------------------------------------------------------------------------------
 
 
-def relabelled(
-    scores: Mapping[str, float], gains: Mapping[str, float], gain: float, k: int | None
-) -> dict[str, float]:  # fmt: skip
+def relabelled(scores: Mapping[str, float], gains: Mapping[str, float], gain: float, k: int | None) -> dict[str, float]:
     """The truth as it would be: what has no label, or one below 0, among the first k gets the gain."""
     new = {doc: gain for doc in naive.top(naive.canonical(scores), k) if gains.get(doc, -1) < 0}
     return {**gains, **new}
@@ -117,8 +115,10 @@ def test_it_is_a_truth_with_more_labels(
     # A label below 0 stays among the ideal ones, where nothing counts it.
     for a in (got, want):
         assert (np.diff(a.ideal_gain)[np.diff(a.ideal_query) == 0] <= 0).all()
-    kept = [[(q, g) for q, g in zip(a.ideal_query.tolist(), a.ideal_gain.tolist(), strict=True) if g >= 0]
-            for a in (got, want)]  # fmt: skip
+    kept = [
+        [(q, g) for q, g in zip(a.ideal_query.tolist(), a.ideal_gain.tolist(), strict=True) if g >= 0]
+        for a in (got, want)
+    ]
     assert kept[0] == kept[1]
 
 

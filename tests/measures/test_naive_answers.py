@@ -125,9 +125,7 @@ def reordered(record: JudgedAnswer, order: list[int]) -> JudgedAnswer:
     if record.context is None:
         return record
     context = tuple(record.context[chunk] for chunk in order)
-    citations = tuple(
-        changed(c, chunk=None if c.chunk is None else order.index(c.chunk)) for c in record.citations
-    )  # fmt: skip
+    citations = tuple(changed(c, chunk=None if c.chunk is None else order.index(c.chunk)) for c in record.citations)
     support, reach = (
         tuple(tuple(row[chunk] for chunk in order) if row else () for row in table)
         for table in (record.support, record.reach)

@@ -27,8 +27,9 @@ LEVELS = tuple(i / 10 for i in range(11))
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 # pytrec_eval's name of a family -> its names of the members; ours are what `sy.parse` makes of these.
-FAMILIES = {name: [f"{name}_{k}" for k in CUTOFFS]
-            for name in ("P", "recall", "relative_P", "success", "map_cut", "ndcg_cut")}  # fmt: skip
+FAMILIES = {
+    name: [f"{name}_{k}" for k in CUTOFFS] for name in ("P", "recall", "relative_P", "success", "map_cut", "ndcg_cut")
+}
 FAMILIES |= {"Rprec_mult": [f"Rprec_mult_{multiple:.2f}" for multiple in MULTIPLES]}
 ROUNDED_AS_IN_9 = {"iprec_at_recall", "11pt_avg"}
 # What it says beyond measures: identifiers, a picture of the list, and how many queries there are.
@@ -60,8 +61,10 @@ def scale(name: str, value: float) -> float:
 @given(collections((-1.0, 0.0, 1.0, 2.0, 3.0, 4.0), min_size=1), st.sampled_from([1, 2, 3]), st.booleans())
 def test_pytrec_eval(collection: Collection, level: int, judged_only: bool) -> None:
     # pytrec_eval hangs where a query has negative labels only, and divides by 0 where a list is empty.
-    labels = {query: {doc: int(gain) for doc, gain in gains.items()} | {"label zero": 0}
-              for query, gains in collection.truth.items()}  # fmt: skip
+    labels = {
+        query: {doc: int(gain) for doc, gain in gains.items()} | {"label zero": 0}
+        for query, gains in collection.truth.items()
+    }
     run = {query: {**scores, "label zero": -9.0} for query, scores in collection.run.items()}
     oracle = pytrec_eval.RelevanceEvaluator(
         labels, requests(), relevance_level=level, judged_docs_only_flag=judged_only
@@ -102,8 +105,10 @@ def test_interpolated_precision_where_the_versions_agree(collection: Collection)
     """With ten relevant documents every level is a whole number of them, and no rounding is needed."""
     relevant = {f"r{i}": 1 for i in range(10)}
     labels = {query: relevant | dict.fromkeys(gains, 0) for query, gains in collection.truth.items()}
-    run = {query: scores | {f"r{i * 2}": 0.125 * i for i in range(len(scores) // 2)}
-           for query, scores in collection.run.items()}  # fmt: skip
+    run = {
+        query: scores | {f"r{i * 2}": 0.125 * i for i in range(len(scores) // 2)}
+        for query, scores in collection.run.items()
+    }
     found = pytrec_eval.RelevanceEvaluator(labels, {"iprec_at_recall", "11pt_avg"}).evaluate(run)
     names = ["11pt_avg", *(f"iprec_at_recall_{level:.2f}" for level in LEVELS)]
     scores = sy.evaluate(labels, run, names)
@@ -193,8 +198,7 @@ def test_recorded_pytrec_eval(recording: str, level: int, pool: str) -> None:
 
 @needs_fuzz
 @pytest.mark.parametrize(
-    ("recording", "options"),
-    [("all_trec", {}), ("l2.official", {"level": 2}), ("J.official", {"pool": "judged"})],
+    ("recording", "options"), [("all_trec", {}), ("l2.official", {"level": 2}), ("J.official", {"pool": "judged"})]
 )
 def test_recorded_trec_eval_10(recording: str, options: dict[str, Any]) -> None:
     truth, run = fuzz()

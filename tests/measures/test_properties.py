@@ -29,9 +29,12 @@ CUT = ("recall", "hit_rate", "mrr", "map", "ndcg", "dcg", "err", "rbp", "ndcg(ga
        "evidence_recall")  # fmt: skip
 PLAIN = [definition.name + "@0.5" * definition.cutoff_required for definition in without_evidence()]
 EMPTY_IS_NOT_ZERO = {
-    "n_relevant": 2.0, "rbp_residual": 1.0, "ideal_dcg": 2 + 1 / math.log2(3), "yaap": math.log(1 / 3),
+    "n_relevant": 2.0,
+    "rbp_residual": 1.0,
+    "ideal_dcg": 2 + 1 / math.log2(3),
+    "yaap": math.log(1 / 3),
     "n_queries": 1.0,
-}  # fmt: skip
+}
 
 quick = examples(100)
 ranked_lists = st.permutations(DOCS).flatmap(lambda docs: st.integers(1, len(docs)).map(lambda n: list(docs[:n])))
@@ -55,7 +58,7 @@ def test_values_lie_in_the_range(collection: Collection, specs: list[Measure]) -
 @given(collections(), some_specs(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_moves_no_bit(
     collection: Collection, specs: list[Measure], shuffler: random.Random
-) -> None:  # fmt: skip
+) -> None:
     as_dicts, as_frame = values(collection, specs), None
     for _ in range(3):
         run = {query: dict(shuffled(scores.items(), shuffler)) for query, scores in collection.run.items()}
@@ -95,7 +98,7 @@ def test_queries_without_a_truth_change_nothing(collection: Collection, specs: l
 @given(collections(), some_specs(), labels())
 def test_queries_not_retrieved_leave_the_others_alone(
     collection: Collection, specs: list[Measure], gains: dict[str, float]
-) -> None:  # fmt: skip
+) -> None:
     more = sy.evaluate({"0": gains, **collection.truth, "q1b": gains}, collection.run, specs)
     kept = [query in collection.truth for query in more.query_ids]
     few, of_more = values(collection, specs), more.values[0][:, kept]
@@ -215,7 +218,7 @@ def test_the_ideal_order_has_ndcg_one(gain: str, gains: dict[str, float], k: int
 @given(ranked=ranked_lists, gains=labels(GRADES, min_size=4), data=st.data())
 def test_moving_a_better_document_up_never_costs(
     measure: str, ranked: list[str], gains: dict[str, float], data: st.DataObject
-) -> None:  # fmt: skip
+) -> None:
     one, other = data.draw(st.sampled_from(ranked)), data.draw(st.sampled_from(ranked))
     good, bad = sorted([one, other], key=lambda doc: -gains.get(doc, 0.0))
     assume(gains.get(good, 0.0) >= 1 and gains[good] > gains.get(bad, 0.0))

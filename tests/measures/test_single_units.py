@@ -27,9 +27,11 @@ from steelyard.measures.judged_answers import (
 from tests.judges.strategies import arrays_of, records
 
 VERDICTS = {
-    SUPPORTED: Verdict("supported"), NOT_FOUND: Verdict("not_found"), CONTRADICTED: Verdict("contradicted"),
+    SUPPORTED: Verdict("supported"),
+    NOT_FOUND: Verdict("not_found"),
+    CONTRADICTED: Verdict("contradicted"),
     NOT_JUDGED: Verdict("not_judged"),
-}  # fmt: skip
+}
 
 
 def numbered(answers: Sequence[JudgedAnswer]) -> list[JudgedAnswer]:

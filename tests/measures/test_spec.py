@@ -10,17 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.measures import (
-    Alignment,
-    Definition,
-    Measure,
-    Number,
-    Word,
-    definition,
-    make,
-    parse_all,
-    registry,
-)
+from steelyard.measures import Alignment, Definition, Measure, Number, Word, definition, make, parse_all, registry
 from steelyard.measures.alignment import Floats
 from steelyard.measures.parameters import GAIN
 from steelyard.measures.reference import about
@@ -563,8 +553,10 @@ def test_a_measure_of_ones_own_may_be_better_low() -> None:
         return np.zeros(a.n_queries)
 
     assert [definition(name).direction for name in ("rank_error", "first_rank", "recall")] == [
-        "lower", "lower", "higher",
-    ]  # fmt: skip
+        "lower",
+        "lower",
+        "higher",
+    ]
 
 
 @pytest.mark.usefixtures("_own_registry")

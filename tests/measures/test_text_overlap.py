@@ -34,8 +34,10 @@ NAMES = ("exact_match", "contains", "token_f1", "content_f1")
 
 
 def values(answers: list[tuple[str, list[str]]], measure: str) -> np.ndarray:
-    records = [JudgedAnswer(f"q{n}", "answered", answer=answer, gold_answers=tuple(golds))
-               for n, (answer, golds) in enumerate(answers)]  # fmt: skip
+    records = [
+        JudgedAnswer(f"q{n}", "answered", answer=answer, gold_answers=tuple(golds))
+        for n, (answer, golds) in enumerate(answers)
+    ]
     return parse(measure)(arrays_of(records))
 
 
@@ -95,8 +97,11 @@ def test_short_answers_that_people_judged() -> None:
     lines = gzip.decompress((folder / "gold_answers_NQ301_text-davinci-003_zeroshot.jsonl.gz").read_bytes())
     for row in map(json.loads, lines.decode("utf-8").strip().split("\n")):
         golds[row["question"]] = row["answer"]
-    rows = [row for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE)
-            if row["Question"] in golds and re.match("(?i)yes|no", row["Acceptable?"] or "")]  # fmt: skip
+    rows = [
+        row
+        for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE)
+        if row["Question"] in golds and re.match("(?i)yes|no", row["Acceptable?"] or "")
+    ]
     good = np.array([row["Acceptable?"].lower().startswith("yes") for row in rows])
     answers = [(row["Model answer"], golds[row["Question"]]) for row in rows]
     assert len(rows) == 1490
@@ -117,6 +122,8 @@ def test_long_answers_that_people_compared() -> None:
         values([(unmarked(row[model]["response"]), [unmarked(row["gt_answer"])]) for row in rows], "content_f1")
         for model in ("model1", "model2")
     )
-    found = [np.corrcoef(two - one, [row[f"{name}_label"] for row in rows])[0, 1]
-             for name in ("correctness", "completeness", "overall")]  # fmt: skip
+    found = [
+        np.corrcoef(two - one, [row[f"{name}_label"] for row in rows])[0, 1]
+        for name in ("correctness", "completeness", "overall")
+    ]
     assert found == pytest.approx([0.444, 0.568, 0.540], abs=0.01)

@@ -74,7 +74,7 @@ def test_the_parameter_belongs_to_the_measures_that_say_so() -> None:
 @given(st.lists(st.tuples(scored, labelled), min_size=1, max_size=3), st.lists(averaged(), min_size=3, max_size=6))
 def test_it_is_the_mean_over_all_orders(
     queries: list[tuple[dict[str, float], dict[str, float]]], specs: list[Measure]
-) -> None:  # fmt: skip
+) -> None:
     run = {f"q{i}": scores for i, (scores, _) in enumerate(queries)}
     truth = {f"q{i}": gains for i, (_, gains) in enumerate(queries)}
     a = align(run, truth)
@@ -130,9 +130,7 @@ def test_names_of_tied_documents_do_not_matter(
 
 
 @examples(50)
-@given(
-    st.integers(2, 700), st.integers(1, 40), st.integers(0, 30), st.none() | st.integers(1, 800), st.data()
-)  # fmt: skip
+@given(st.integers(2, 700), st.integers(1, 40), st.integers(0, 30), st.none() | st.integers(1, 800), st.data())
 def test_large_blocks_equal_the_sums_over_places(
     size: int, n_relevant: int, above: int, k: int | None, data: st.DataObject
 ) -> None:

@@ -176,7 +176,7 @@ main()
 )
 def test_a_missing_extra_is_told_with_the_line_that_installs_it(
     names: set[str], stages: str, told: str, extra: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(folder)
     (folder / "mine.toml").write_text(f'documents = "documents"\nquestions = "questions.jsonl"\n{stages}\n')
     (folder / "blocked.py").write_text(BLOCKED.format(names=names))
@@ -365,7 +365,7 @@ def test_a_stage_of_ones_own_that_cannot_work(stages: str, told: str, folder: Pa
 )
 def test_a_stage_of_ones_own_that_fails_on_a_question(
     stages: dict[str, str], failed: list[bool], told: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     (folder / "own_stages.py").write_text(STAGES)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "own_stages", raising=False)

@@ -122,7 +122,7 @@ def test_a_chunker_of_the_users_own_by_class_and_as_object(own_module: str) -> N
 )
 def test_a_chunker_of_the_users_own_with_bad_settings(
     own_module: str, kind: str, given: dict[str, Any], says: str
-) -> None:  # fmt: skip
+) -> None:
     with pytest.raises(InputError, match=re.escape(says)):
         registry.make("chunk", f"{own_module}:{kind}", given)
 

@@ -106,13 +106,14 @@ REFUSED = {
         "line 5: no measure is called 'recal'; did you mean recall",
     ),
     "second index": (
-        'documents = "documents"\n[[index]]\nkind = "bm25"\n[[index]]\nk1 = 2', "line 4: index is a table without"
+        'documents = "documents"\n[[index]]\nkind = "bm25"\n[[index]]\nk1 = 2',
+        "line 4: index is a table without",
     ),
     "min_gain": ('documents = "documents"\n[weigh]\nmin_gain = "2"', "weigh.min_gain must be a number"),
     "sweep": ('documents = "documents"\n[sweep]\nchnk.size = [3]', "line 3: sweep: there is no setting 'chnk'"),
     "sweep is a list": ('documents = "documents"\nsweep = [3]', "line 2: sweep must be a table of lists"),
     "rule": ('documents = "documents"\n[weigh]\nrule = 0.5', "weigh.rule must be a text"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)
@@ -183,9 +184,11 @@ def test_changes_that_cannot_be_made(change: dict[str, object], reason: str, fol
 
 def test_what_is_written_down_holds_no_secret(folder: Path) -> None:
     options = {
-        "url": "https://me:hunter2@host/find", "api_key": "hunter2", "headers_env": {"Authorization": "MY_KEY"},
+        "url": "https://me:hunter2@host/find",
+        "api_key": "hunter2",
+        "headers_env": {"Authorization": "MY_KEY"},
         "body": {"password": "hunter2", "top": 3},
-    }  # fmt: skip
+    }
     config = Config.of({"target": options}, base=folder)
     assert config.target == TargetSettings(**options)
     shown = config.resolved()

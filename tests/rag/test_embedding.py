@@ -56,8 +56,7 @@ def random_texts(n: int, seed: int = 0, size: int = 60, words: int = 3000) -> li
 
 
 @pytest.mark.parametrize(
-    ("query", "want"),
-    [("whale", {0, 1}), ("load", {3, 4}), ("ships", {1, 2}), ("鲸鱼", {5, 6}), ("秤", {7, 8})],
+    ("query", "want"), [("whale", {0, 1}), ("load", {3, 4}), ("ships", {1, 2}), ("鲸鱼", {5, 6}), ("秤", {7, 8})]
 )
 def test_finds_in_both_languages(query: str, want: set[int]) -> None:
     lsa = fitted(CORPUS, dimensions=6)

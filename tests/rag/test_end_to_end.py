@@ -92,9 +92,7 @@ def test_everything_far_away(folder: Path, server: Server) -> None:
 @pytest.mark.parametrize(
     "fault", [status(429), status(503, Retry_After="0"), CUT, stall(2)], ids=lambda f: str(f.status)
 )
-def test_what_passes_is_asked_again_and_changes_nothing(
-    path: str, fault: Fault, folder: Path, server: Server
-) -> None:  # fmt: skip
+def test_what_passes_is_asked_again_and_changes_nothing(path: str, fault: Fault, folder: Path, server: Server) -> None:
     server.script(path, fault)
     found = lines(ran(configured(folder, server)))
     assert [[item["id"] for item in line["retrieved"]] for line in found] == [expected(line["query"]) for line in found]
@@ -133,7 +131,7 @@ def _scores(change_score: Callable[[int, float], float]) -> Fault:
 )
 def test_a_question_that_fails_is_recorded_and_asked_again(
     path: str, fault: Fault, reason: str, folder: Path, server: Server
-) -> None:  # fmt: skip
+) -> None:
     config = configured(folder, server)
     Pipeline.read(config).prepare()  # Documents are in the cache: what is scripted meets questions.
     times = 3 if "after 3" in reason or reason == "answered 500" else 1
@@ -173,9 +171,7 @@ def test_a_question_that_fails_is_recorded_and_asked_again(
         (status(401), "401"),
     ],
 )
-def test_indexing_that_fails_keeps_the_batches_before(
-    fault: Fault, reason: str, folder: Path, server: Server
-) -> None:  # fmt: skip
+def test_indexing_that_fails_keeps_the_batches_before(fault: Fault, reason: str, folder: Path, server: Server) -> None:
     many = {f"{i:03}.txt": f"Text number {i} of many." for i in range(150)}
     for name, text in many.items():
         (folder / "documents" / name).write_text(text)

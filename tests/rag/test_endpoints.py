@@ -29,20 +29,7 @@ from steelyard.services.announcements import Usage
 from steelyard.services.http.client import Patience, Service, _retry_after_s
 from steelyard.services.models.endpoints import in_order
 from tests.hypothesis_profiles import examples
-from tests.rag.server import (
-    CUT,
-    MALFORMED,
-    WEB_PAGE,
-    WIDTH,
-    Fault,
-    Server,
-    change,
-    overlap,
-    put,
-    stall,
-    status,
-    vector,
-)
+from tests.rag.server import CUT, MALFORMED, WEB_PAGE, WIDTH, Fault, Server, change, overlap, put, stall, status, vector
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
@@ -742,8 +729,11 @@ def test_an_answer_cites_what_it_was_given(server: Server) -> None:
     assert generator(server, seed=7).answer("what weighs?", PASSAGES) == "It says so [docA#1]."
     body = server.seen(CHAT)[0].body
     assert {name: body[name] for name in ("model", "temperature", "max_tokens", "seed")} == {
-        "model": "m", "temperature": 0.0, "max_tokens": 512, "seed": 7,
-    }  # fmt: skip
+        "model": "m",
+        "temperature": 0.0,
+        "max_tokens": 512,
+        "seed": 7,
+    }
     told = " ".join(message["content"] for message in body["messages"])
     assert all(piece in told for piece in ("what weighs?", "[docA#1]", "A steelyard weighs", "[docB#4]", "bees"))
 
@@ -766,15 +756,17 @@ def test_an_answer_cut_by_its_length_is_an_answer(server: Server) -> None:
         (change(lambda answer: []), "answered a list of 0, without a list 'choices'"),
         (put("", "choices", 0, "message", "content"), r"answered no text \(content '', finish_reason 'stop'\)"),
         (put(" \n", "choices", 0, "message", "content"), r"answered no text"),
-        (put({"role": "assistant", "content": None, "reasoning_content": "hm"}, "choices", 0, "message"),
-         r"answered no text \(content nothing \(null\), finish_reason 'stop'\); raise max_tokens"),
+        (
+            put({"role": "assistant", "content": None, "reasoning_content": "hm"}, "choices", 0, "message"),
+            r"answered no text \(content nothing \(null\), finish_reason 'stop'\); raise max_tokens",
+        ),
         (put([{"type": "text"}], "choices", 0, "message", "content"), r"answered no text \(content a list of 1"),
         (put(None, "choices", 0, "message"), "answered no text"),
         (put("x", "choices", 0), "answered no text"),
         (put("content_filter", "choices", 0, "finish_reason"), "its content filter stopped it"),
         (put({"content": None, "refusal": "I would rather not."}, "choices", 0, "message"), "refused: I would rather"),
     ],
-)  # fmt: skip
+)
 def test_answers_without_text(server: Server, fault: Fault, found: str) -> None:
     server.always(CHAT, fault)
     with pytest.raises(StageError, match=rf"^chat: {server.base_url}/chat/completions .*{found}"):

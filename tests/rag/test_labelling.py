@@ -48,9 +48,7 @@ def test_runs_are_pooled_to_a_depth() -> None:
 def test_documents_are_searched_by_words_or_taken_whole() -> None:
     documents = [sy.Document(f"doc-{id}", text) for id, text in TEXTS.items()]
     grades = sy.label(QUESTIONS, documents, scale="0-3", depth=2)
-    assert gains(grades) == {
-        ("q1", "doc-a#1"): 3, ("q1", "doc-b#1"): 2, ("q2", "doc-d#1"): 3, ("q2", "doc-e#1"): 0,
-    }  # fmt: skip
+    assert gains(grades) == {("q1", "doc-a#1"): 3, ("q1", "doc-b#1"): 2, ("q2", "doc-d#1"): 3, ("q2", "doc-e#1"): 0}
     assert len(sy.label(QUESTIONS, documents, scale="0-3", depth=5)) == 10
     whole = sy.label(QUESTIONS, documents, scale="0-3", depth=1, unit="document")
     assert gains(whole) == {("q1", "doc-a"): 3, ("q2", "doc-d"): 3}
@@ -153,8 +151,11 @@ def test_what_people_graded_is_kept_and_agreement_is_measured(tmp_path: Path) ->
     # The truth that was written is enough to keep them: nothing people graded is lost, whatever another judge says.
     again = sy.label(QUESTIONS, outputs(q1="abc", q2="de"), lambda pairs: [1] * len(pairs), scale="0-3", save=file)
     assert {pair.key: pair.gain for pair in again.by("people")} == {
-        ("q1", "a"): 2, ("q2", "d"): 3, ("q2", "e"): 5, ("q9", "a"): 1,
-    }  # fmt: skip
+        ("q1", "a"): 2,
+        ("q2", "d"): 3,
+        ("q2", "e"): 5,
+        ("q9", "a"): 1,
+    }
     assert {pair.gain for pair in again.by("judge")} == {1}
 
 
@@ -191,8 +192,11 @@ def test_a_file_is_extended_and_never_loses_a_grade(tmp_path: Path) -> None:
     sy.label(QUESTIONS, outputs(q1="bc", q2="d"), lambda pairs: [None, *by_gold(pairs)[1:]], scale="0-3", save=file)
     pairs = {pair.key: pair for pair in sy.Grades.read(file).pairs}
     assert {key: pair.gain for key, pair in pairs.items()} == {
-        ("q1", "a"): 3, ("q1", "b"): 2, ("q1", "c"): 0, ("q2", "d"): 3,
-    }  # fmt: skip
+        ("q1", "a"): 3,
+        ("q1", "b"): 2,
+        ("q1", "c"): 0,
+        ("q2", "d"): 3,
+    }
     assert pairs["q1", "b"] == first.pairs[1]
     with pytest.raises(InputError, match="holds grades on the scale 0-3, which do not mix with 0-10"):
         sy.label(QUESTIONS, outputs(q1="ab"), save=file)

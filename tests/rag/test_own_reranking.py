@@ -68,10 +68,7 @@ def test_python_gives_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("rerank", "message"),
     [
-        (
-            {"kind": "own_rerankers:weighted", "wieght": 1.0},
-            "own_rerankers:weighted: takes no setting 'wieght'",
-        ),
+        ({"kind": "own_rerankers:weighted", "wieght": 1.0}, "own_rerankers:weighted: takes no setting 'wieght'"),
         ({"kind": "own_rerankers:weighted", "weight": "much"}, "weight must be a number, not 'much'"),
         ({"kind": "own_rerankers:longest", "query": "x"}, "query is what it is asked, and no setting"),
         ("own_rerankers:other", r"or name a function of \(query, texts\) that gives scores"),
@@ -100,10 +97,10 @@ def test_settings_are_checked_by_their_limits() -> None:
 
 
 def test_other_code_is_another_reranker(folder: Path) -> None:
-    descriptions = [describe(make_stage("rerank", function)).digest for function in (
-        lambda query, texts: [1.0] * len(texts),
-        lambda query, texts: [2.0] * len(texts),
-    )]  # fmt: skip
+    descriptions = [
+        describe(make_stage("rerank", function)).digest
+        for function in (lambda query, texts: [1.0] * len(texts), lambda query, texts: [2.0] * len(texts))
+    ]
     descriptions += [
         describe(make("rerank", "own_rerankers:weighted", {"weight": weight}, folder=folder)).digest
         for weight in (1.0, 2.0)

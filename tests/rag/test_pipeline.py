@@ -437,9 +437,12 @@ def test_a_configuration_makes_the_same_pipeline(tmp_path: Path) -> None:
     )
     read = Pipeline.read(tmp_path / "c.toml")
     direct = Pipeline(
-        tmp_path / "documents", chunk={"kind": "recursive", "size": 60, "overlap": 0}, index=["bm25", "dense"],
-        rerank={"kind": "tests.rag.small:Shortest", "top_n": 2}, k=4,
-    )  # fmt: skip
+        tmp_path / "documents",
+        chunk={"kind": "recursive", "size": 60, "overlap": 0},
+        index=["bm25", "dense"],
+        rerank={"kind": "tests.rag.small:Shortest", "top_n": 2},
+        k=4,
+    )
     assert read.fingerprint == direct.fingerprint
     assert read.search("whale") == direct.search("whale")
     assert list(read.ask("whale").latency_ms) == ["embed", "search.bm25", "search.dense", "fuse", "rerank", "total"]

@@ -91,8 +91,10 @@ class Novel:
 def picked(chunks: sy.Chunks, numbers: Sequence[int]) -> sy.Outputs:
     """A run that retrieves some chunks, by their numbers from 1, in this order."""
     found = [chunks.passage(number - 1, -rank) for rank, number in enumerate(numbers)]
-    items = [{"id": p.chunk_id, "score": p.score, "text": p.text, "doc": p.doc_id, "start": p.start, "end": p.end}
-             for p in found]  # fmt: skip
+    items = [
+        {"id": p.chunk_id, "score": p.score, "text": p.text, "doc": p.doc_id, "start": p.start, "end": p.end}
+        for p in found
+    ]
     return sy.Outputs([{"qid": "anna", "retrieved": items}])
 
 
@@ -114,8 +116,10 @@ class TestNovel:
 
     def test_each_passage_is_located_once_and_none_is_there_raw(self, novel: Novel) -> None:
         assert [novel.locator.find(passage) for passage in novel.passages] == [
-            [(8794, 9594)], [(534458, 535418)], [(535350, 535796)],
-        ]  # fmt: skip
+            [(8794, 9594)],
+            [(534458, 535418)],
+            [(535350, 535796)],
+        ]
         for passage in novel.passages:
             assert passage not in novel.text
             ((start, end),) = novel.locator.find(passage)
@@ -211,9 +215,10 @@ class TestNovel:
         pieces = [{"doc": doc, "quote": t} for doc, t in zip(("first", "novel", "novel"), novel.passages, strict=True)]
         scores = sy.evaluate(
             [{"qid": "anna", "query": novel.query, "evidence": pieces}],
-            outputs(system, {"anna": novel.query}), ["evidence_recall@10", "span_recall@10", "span_precision@10"],
+            outputs(system, {"anna": novel.query}),
+            ["evidence_recall@10", "span_recall@10", "span_precision@10"],
             corpus=system.chunks,
-        )  # fmt: skip
+        )
         evidence, recall, precision = scores.means[0].tolist()
         assert evidence >= 1 / 3
         assert 0.1 < recall <= 1
@@ -245,9 +250,7 @@ class Chinese:
         self.folder = folder
         self.contexts = {line["_id"]: line["text"] for line in map(json.loads, lines(folder / "corpus.jsonl.gz"))}
         self.all = sy.Questions.read(folder)
-        self.answers = {
-            line["_id"]: line["answers"] for line in map(json.loads, lines(folder / "queries.jsonl.gz"))
-        }  # fmt: skip
+        self.answers = {line["_id"]: line["answers"] for line in map(json.loads, lines(folder / "queries.jsonl.gz"))}
         self.gold = {question.query_id: question.evidence[0].doc for question in self.all}
         self.some = sy.Questions.of(self.all[::10])
 
@@ -315,14 +318,19 @@ class TestChinese:
         """The first reference answer is verbatim everywhere, and small chunks show it nearly always."""
         system = sy.Pipeline(chinese.folder, chunk={"kind": "recursive", "size": 120, "overlap": 20}, k=10)
         questions = [
-            {"qid": qid, "query": query,
-             "evidence": [{"doc": chinese.gold[qid], "quote": chinese.answers[qid][0], "group": "answer"}]}
+            {
+                "qid": qid,
+                "query": query,
+                "evidence": [{"doc": chinese.gold[qid], "quote": chinese.answers[qid][0], "group": "answer"}],
+            }
             for qid, query in chinese.queries().items()
-        ]  # fmt: skip
+        ]
         scores = sy.evaluate(
-            questions, outputs(system, chinese.queries()), ["evidence_recall@10", "span_recall@10"],
+            questions,
+            outputs(system, chinese.queries()),
+            ["evidence_recall@10", "span_recall@10"],
             corpus=system.chunks,
-        )  # fmt: skip
+        )
         evidence, recall = scores.means[0].tolist()
         assert 0.9 < evidence <= 1
         assert 0.85 < recall <= evidence + 1e-9

@@ -55,10 +55,10 @@ def test_a_run_folder_holds_everything(folder: Path) -> None:
     assert first["answer"] == "What slides along the beam? 3"
     assert set(first["latency_ms"]) == {"search", "generate", "total"}
     expected = pipeline.search(first["query"])
-    assert [(item["id"], item["score"], item["text"], item["doc"], item["start"], item["end"])
-            for item in first["retrieved"]] == [
-        (p.chunk_id, p.score, p.text, p.doc_id, p.start, p.end) for p in expected
-    ]  # fmt: skip
+    assert [
+        (item["id"], item["score"], item["text"], item["doc"], item["start"], item["end"])
+        for item in first["retrieved"]
+    ] == [(p.chunk_id, p.score, p.text, p.doc_id, p.start, p.end) for p in expected]
     manifest = made_folder.manifest
     assert manifest["counts"] == {"documents": 3, "chunks": 9, "questions": 3, "failed": 0}
     assert manifest["fingerprint"] == pipeline.fingerprint
@@ -358,8 +358,9 @@ def test_a_target_is_run_like_a_pipeline(target: str, folder: Path, tmp_path: Pa
     assert result.manifest["counts"] == {"questions": 4, "failed": 1}
     written = lines(folder)
     assert written[0]["retrieved"] == [
-        {"id": "茶", "score": 2.0, "text": "t", "doc": "d", "start": 0, "end": 1}, {"id": "b", "score": 1.0}
-    ]  # fmt: skip
+        {"id": "茶", "score": 2.0, "text": "t", "doc": "d", "start": 0, "end": 1},
+        {"id": "b", "score": 1.0},
+    ]
     assert "tired" in written[2]["error"]
     assert sorted(os.listdir(folder)) == ["config.json", "manifest.json", "outputs.jsonl"]
 

@@ -151,8 +151,11 @@ def test_what_else_cannot_be_swept(folder: Path) -> None:
 def test_a_sweep_weighs_each_pipeline_at_each_k(folder: Path) -> None:
     swept = sweep(configured(folder, {"rerank": ["none", f"{HERE}:counting"], "k": [2, 1]}))
     assert [(setting_text(s["rerank"]), s["k"]) for s in swept.settings] == [
-        ("none", 1), ("none", 2), (f"{HERE}:counting", 1), (f"{HERE}:counting", 2)
-    ]  # fmt: skip
+        ("none", 1),
+        ("none", 2),
+        (f"{HERE}:counting", 1),
+        (f"{HERE}:counting", 2),
+    ]
     assert tuple(swept.measures) == MEASURES.by_evidence
     assert swept.measures[:4] == ["evidence_recall", "span_recall", "span_precision", "span_iou"]
     assert swept.values.shape == (4, len(MEASURES.by_evidence), 3)
@@ -359,8 +362,9 @@ def noisy(rows: int, n: int, *, sd: float, seed: int) -> np.ndarray:
 
 def close(leads: tuple[Lead, Lead] | None, *expected: Lead) -> bool:
     """Whether leads are the expected ones, but for rounding."""
-    return leads is not None and np.allclose([[*vars(lead).values()] for lead in leads],
-                                             [[*vars(lead).values()] for lead in expected], atol=1e-12)  # fmt: skip
+    return leads is not None and np.allclose(
+        [[*vars(lead).values()] for lead in leads], [[*vars(lead).values()] for lead in expected], atol=1e-12
+    )
 
 
 def test_leads_are_those_of_the_first_measure() -> None:

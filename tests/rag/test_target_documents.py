@@ -88,9 +88,12 @@ def test_what_the_folder_says_of_them(folder: Path) -> None:
     assert run.folder.manifest["counts"] == {"documents": 2, "questions": 2, "failed": 0}
     assert set(run.folder.manifest["fingerprint"]) == {"target", "documents", "all"}
     copy = write_run_folder(
-        folder / "copy", config=run.folder.config, manifest=run.folder.manifest, responses=run.folder.responses(),
+        folder / "copy",
+        config=run.folder.config,
+        manifest=run.folder.manifest,
+        responses=run.folder.responses(),
         documents=run.folder.documents,
-    )  # fmt: skip
+    )
     assert sy.evaluate("questions.jsonl", str(copy.path), MEASURES).values.tolist() == run.scores.values.tolist()
 
 

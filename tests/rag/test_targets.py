@@ -373,8 +373,9 @@ def test_fields_within_fields(endpoint: Server) -> None:
     )
     want = (passage("d1#1", 2.5, "bees", "d1", 3, 7),)
     assert [target(query, 5) for query in ("why", "how")] == [
-        Response("why", want, "Because."), Response("how", want, "Because.")
-    ]  # fmt: skip
+        Response("why", want, "Because."),
+        Response("how", want, "Because."),
+    ]
     assert [request.body for request in endpoint.seen("/search")] == [
         {"query": {"match": {"fuzzy": True, "text": query}}, "size": 5} for query in ("why", "how")
     ]

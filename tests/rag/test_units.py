@@ -60,9 +60,11 @@ def documents_of(run: Any) -> dict[str, dict[str, float]]:
 
 @examples(60)
 @given(
-    texts=st.lists(st.text("ab.", max_size=8), min_size=1, max_size=6), k=st.integers(1, 6), more=st.integers(0, 12),
+    texts=st.lists(st.text("ab.", max_size=8), min_size=1, max_size=6),
+    k=st.integers(1, 6),
+    more=st.integers(0, 12),
     reranked=st.booleans(),
-)  # fmt: skip
+)
 def test_passages_are_the_best_chunks_of_k_documents(texts: list[str], k: int, more: int, reranked: bool) -> None:
     """After reranking, of as many chunks as the indexes give: the first chunk of each document in their order."""
     documents = {name: text + "." for name, text in zip(("d", "d1", "d10", "d9", "e", "茶"), texts, strict=False)}
@@ -89,9 +91,7 @@ def test_a_run_of_documents_is_weighed_as_any_run_of_documents(beir: Path) -> No
     assert all(len(response.passages) == 2 for _, response in run.folder.responses())
 
 
-def test_a_truth_is_the_same_one_wherever_its_folder_is_named_from(
-    beir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_a_truth_is_the_same_one_wherever_its_folder_is_named_from(beir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = weighed(beir)
     monkeypatch.chdir(beir.parent)
     assert sy.evaluate("beir", run.folder.path, "mrr").signature.truth == run.scores.signature.truth

@@ -69,15 +69,14 @@ def judged_record(
     verdicts   sentence as it stands in the answer, its verdicts by chunk, and why it asserts nothing or ""
     marks      citation mark, and the chunk that it names;   gold   gold unit, whether it is said, and by chunk
     """
-    units = tuple(Unit(answer.index(text), answer.index(text) + len(text), _bare(text, marks), why)
-                  for text, _, why in verdicts)  # fmt: skip
+    units = tuple(
+        Unit(answer.index(text), answer.index(text) + len(text), _bare(text, marks), why) for text, _, why in verdicts
+    )
     citations = []
     for mark, chunk in marks:
         start = answer.index(mark)
         unit = max(u for u, one in enumerate(units) if one.start <= start)
-        citations.append(
-            CitedChunk(unit, start, start + len(mark), mark, chunk, "dangling" if chunk is None else None)
-        )  # fmt: skip
+        citations.append(CitedChunk(unit, start, start + len(mark), mark, chunk, "dangling" if chunk is None else None))
     support = tuple(() if why else tuple(row) for _, row, why in verdicts)
     return JudgedAnswer(
         query_id, "answered", answer=answer, context=tuple(context), units=units, citations=tuple(citations),
@@ -109,10 +108,13 @@ def judged_verdicts() -> dict[str, Verdicts]:
         gold=[("After a hospital stay.", yes, (yes, no)), ("A letter of the doctor is needed.", no, (no, no))],
     )  # fmt: skip
     chinese = judged_record(
-        "q2", "仓库晚上八点关门【2】。周日九点关门。", ["c4", "c2"],
+        "q2",
+        "仓库晚上八点关门【2】。周日九点关门。",
+        ["c4", "c2"],
         [("仓库晚上八点关门【2】。", (no, yes), ""), ("周日九点关门。", (no, against), "")],
-        marks=[("【2】", 1)], gold=[("晚上八点。", yes, (no, yes))],
-    )  # fmt: skip
+        marks=[("【2】", 1)],
+        gold=[("晚上八点。", yes, (no, yes))],
+    )
     abstained = JudgedAnswer("q3", "abstained", answer="I do not know.", context=("c3", "c1"))
     recipe = {"judge": {"name": "lexical", "version": 1, "threshold": 0.7}, "date": "2026-11-22T12:00:00+00:00"}
     return {"first": Verdicts([english, chinese, abstained, JudgedAnswer("q4", "missing")], recipe)}

@@ -28,9 +28,11 @@ from tests.reports.untranslated import untranslated
 EN, ZH = read_words("en"), read_words("zh")
 BOTH = pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
 YES, NO, AGAINST, OPEN = (
-    Verdict("supported", 0.9), Verdict("not_found", 0.2, "missing: noon"), Verdict("contradicted", 0.1, "8 is not 9"),
+    Verdict("supported", 0.9),
+    Verdict("not_found", 0.2, "missing: noon"),
+    Verdict("contradicted", 0.1, "8 is not 9"),
     Verdict("not_judged", None, "budget"),
-)  # fmt: skip
+)
 
 
 def shown(record: JudgedAnswer, places: dict[str, int] | None = None, limits: Limits | None = None) -> AnswerDetails:
@@ -59,8 +61,10 @@ def test_an_answer_is_cut_at_sentences_and_marks() -> None:
     ]  # fmt: skip
     assert list(details.labels) == ["no_claim", "supported", "not_found", "not_judged"]
     assert details.citations == [
-        CitationDetails(["c1"], [0]), CitationDetails([], [], "dangling"), CitationDetails(["c4"], [1])
-    ]  # fmt: skip
+        CitationDetails(["c1"], [0]),
+        CitationDetails([], [], "dangling"),
+        CitationDetails(["c4"], [1]),
+    ]
 
 
 def test_a_sentence_names_the_chunk_and_the_sentence_that_support_it() -> None:
@@ -180,9 +184,11 @@ def test_the_parts_are_the_answer_whatever_the_places(record: JudgedAnswer) -> N
 def test_long_and_hostile_texts_are_cut_and_visible() -> None:
     text = evil("x" * 3_000)
     record = replace(
-        answer_of(Verdict("not_found", 0.2, evil("why") + "y" * 900)), answer=text,
-        units=(Unit(0, len(text), "another claim"),), context=(evil("chunk"),),
-    )  # fmt: skip
+        answer_of(Verdict("not_found", 0.2, evil("why") + "y" * 900)),
+        answer=text,
+        units=(Unit(0, len(text), "another claim"),),
+        context=(evil("chunk"),),
+    )
     details = shown(record)
     said = json.dumps([str(details)])
     assert "\\u202e" not in said
@@ -224,11 +230,14 @@ def test_the_judge_card_of_the_lexical_judge() -> None:
     sheet = judge_card(judged_report().judging, EN)
     assert sheet.header == ["fact", "first"]
     assert dict(sheet.rows) == {
-        "judge": "lexical 1", "threshold": "0.7 (uncalibrated)", "date": "2026-11-22T12:00:00+00:00",
+        "judge": "lexical 1",
+        "threshold": "0.7 (uncalibrated)",
+        "date": "2026-11-22T12:00:00+00:00",
         "answers": "answered 2, abstained 1, missing 1",
         "sentences": "supported 2, contradicted 1, not in the context 1, not judged 1, asserting nothing 1",
-        "verdicts lacking, by cause": "budget 1", "citations": "in all 4, naming no chunk of the context 1",
-    }  # fmt: skip
+        "verdicts lacking, by cause": "budget 1",
+        "citations": "in all 4, naming no chunk of the context 1",
+    }
     assert sheet.notes
     assert sheet.notes[0].startswith("Uncalibrated:")
 

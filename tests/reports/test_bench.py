@@ -81,7 +81,7 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "2 rows more are in the report, with every axis by itself.",
         "Pairs of question and text that are longer than the model reads are cut: api@10, api@50.",
         f"All of it: steelyard report {tmp_path} -o report.html",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_base_may_be_recommended(tmp_path: Path) -> None:
@@ -304,8 +304,11 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
 @pytest.mark.parametrize(
     ("name", "columns", "sentence"),
     [
-        ("sustained", {"rate": None, "failing_rate": 4.0, "reason": "errors"},
-         "api@50 holds no rate that was tried (P95 ≤ 500 ms): too many errors."),
+        (
+            "sustained",
+            {"rate": None, "failing_rate": 4.0, "reason": "errors"},
+            "api@50 holds no rate that was tried (P95 ≤ 500 ms): too many errors.",
+        ),
         ("sustained", {"failing_rate": None, "reason": None}, "holds 11.5 requests a second (P95 ≤ 500 ms); more"),
         ("quality", {"captured": None}, "p = 0.004; ceiling of the first 50: 0.620."),
         ("quality", {"captured": None, "ceiling": None}, "p = 0.004.\n"),
@@ -322,7 +325,7 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
         ("costs", {"status": "outdated"}, "The price is old, see its date: words, api."),
         ("latency", {"n_censored": 2}, "Requests without an answer: words@10 2 of 120"),
     ],
-)  # fmt: skip
+)
 def test_the_report_says_what_is_odd(tmp_path: Path, name: str, columns: dict[str, Any], sentence: str) -> None:
     bench = rerank_bench(tmp_path, **{name: changed(name, **columns)})
     assert sentence in BenchReport(bench).text(lang="en")
@@ -342,15 +345,14 @@ def test_a_reranker_that_fails_on_questions_has_a_base_of_its_own(tmp_path: Path
     one = (pl.col("system") == "words") & (pl.col("depth") == 10)
     nothing = [name for name, kind in frames.QUALITY.items() if kind == pl.Float64]
     quality = axes()["quality"].with_columns(
-        n=pl.when(one).then(0).otherwise("n"), verdict=pl.when(one).then(pl.lit("not_shown")).otherwise("verdict"),
+        n=pl.when(one).then(0).otherwise("n"),
+        verdict=pl.when(one).then(pl.lit("not_shown")).otherwise("verdict"),
         **{name: pl.when(one).then(None).otherwise(name) for name in nothing},
-    )  # fmt: skip
+    )
     bench = rerank_bench(tmp_path, quality=quality)
     sheet = next(section for section in bench_sections(bench, EN) if section.name == "quality").sheets[0]
     assert sheet.header[:4] == [MEASURE, "questions", "base", "mean"]
-    assert [row[:4] for row in sheet.rows[:2]] == [
-        ["words@10", "0", "–", "–"], ["words@50", "40", "0.3000", "0.3200"],
-    ]  # fmt: skip
+    assert [row[:4] for row in sheet.rows[:2]] == [["words@10", "0", "–", "–"], ["words@50", "40", "0.3000", "0.3200"]]
     assert sheet.best == {(3, 3)}
     assert "shares" in draw_bench(bench, words=EN)
 

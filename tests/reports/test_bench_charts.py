@@ -51,9 +51,10 @@ def hostile_bench(folder: Path) -> Bench:
     """A bench whose reranker has a name that would be code."""
     config = CONFIG | {"systems": {"bm25": {}, "words": {"rerank": "lexical"}, HOSTILE: {"rerank": "lexical"}}}
     named = {
-        name: axis.with_columns(pl.col("system").replace("api", HOSTILE)) for name, axis in axes().items()
+        name: axis.with_columns(pl.col("system").replace("api", HOSTILE))
+        for name, axis in axes().items()
         if "system" in axis.columns
-    }  # fmt: skip
+    }
     bench = rerank_bench(folder, config=config, **named)
     bench.__dict__["requests"] = bench.requests.with_columns(pl.col("system").replace("api", HOSTILE))
     return bench
@@ -98,8 +99,9 @@ def test_load_shows_the_knee_and_the_objective(specs: dict[str, dict[str, Any]])
     spec = specs["load"]
     knees = [data for data in spec["datasets"].values() if data and set(data[0]) == {"system", "rate", "at"}]
     assert [(knee["system"], knee["rate"], knee["at"]) for knee in knees[0]] == [
-        ("words@50", 96.0, 96.0), ("api@50", 11.5, 11.5)
-    ]  # fmt: skip
+        ("words@50", 96.0, 96.0),
+        ("api@50", 11.5, 11.5),
+    ]
     points = [row for row in rows(spec, "rate", "ms", "low") if row["system"] == "api@50"]
     assert [row["rate"] for row in points] == [4.0, 8.0, 16.0, 32.0]
     assert "api@50 holds 11.5 a second" in spec["description"]
@@ -124,12 +126,18 @@ def test_levels_at_which_most_requests_fail_are_no_point(tmp_path: Path) -> None
 def test_the_front_has_error_bars_and_says_what_is_recommended(specs: dict[str, dict[str, Any]]) -> None:
     points = {row["label"]: row for row in rows(specs["front_latency"], "label", "kind")}
     assert {label: row["kind"] for label, row in points.items()} == {
-        "words@10": "on the front", "words@50": "on the front", "api@10": "on the front", "api@50": "recommended",
-    }  # fmt: skip
+        "words@10": "on the front",
+        "words@50": "on the front",
+        "api@10": "on the front",
+        "api@50": "recommended",
+    }
     of_costs = {row["label"]: row["kind"] for row in rows(specs["front_cost"], "label", "kind")}
     assert of_costs == {
-        "words@10": "behind others", "words@50": "on the front", "api@10": "behind others", "api@50": "recommended",
-    }  # fmt: skip
+        "words@10": "behind others",
+        "words@50": "on the front",
+        "api@10": "behind others",
+        "api@50": "recommended",
+    }
     best = points["api@50"]
     assert [best[end] for end in ("left", "x", "right")] == pytest.approx([279.0, 310.0, 341.0])
     assert [best[end] for end in ("low", "y", "high")] == pytest.approx([0.395, 0.42, 0.445])
@@ -181,9 +189,7 @@ def test_a_system_has_one_colour_on_all_charts(tmp_path: Path) -> None:
         scales = [layer["encoding"]["color"] for layer in spec["layer"] if "color" in layer["encoding"]]
         for system in ("words", "api"):
             domains = [enumerate(scale["scale"]["domain"]) for scale in scales]
-            places[name, system] = {
-                place for domain in domains for place, of in domain if of.split("@")[0] == system
-            }  # fmt: skip
+            places[name, system] = {place for domain in domains for place, of in domain if of.split("@")[0] == system}
     assert {name for name, _ in places} == {"quality", "shares", "load", "costs", "front_latency", "front_cost"}
     assert all(place == {1} for (_, system), place in places.items() if system == "api")
     assert places["costs", "words"] == set()

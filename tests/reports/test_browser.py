@@ -27,8 +27,11 @@ pytestmark = NO_CHROMIUM
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder, made = tmp_path_factory.mktemp("pages"), {}
     for name, report in (
-        ("plain", texts_report()), ("hostile", hostile_report()), ("long", long_report()), ("judged", judged_report())
-    ):  # fmt: skip
+        ("plain", texts_report()),
+        ("hostile", hostile_report()),
+        ("long", long_report()),
+        ("judged", judged_report()),
+    ):
         made[name] = folder / f"{name}.html"
         made[name].write_text(render(report, words=read_words("en")), encoding="utf-8")
     return made
@@ -151,8 +154,10 @@ def test_columns_are_chosen_and_heads_stay(browser: Any, files: dict[str, Path])
     assert (round(corner["x"]), round(corner["y"])) == (round(box["x"]) + 1, round(box["y"]) + 1)
     assert round(first["x"]) == round(corner["x"])
     # Above the questions is their own head, whatever is below it.
-    on_top = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('th')?.dataset.column",
-                           [corner["x"] + 12, corner["y"] + corner["height"] - 12])  # fmt: skip
+    on_top = page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).closest('th')?.dataset.column",
+        [corner["x"] + 12, corner["y"] + corner["height"] - 12],
+    )
     assert on_top == "id"
     made.close()
 

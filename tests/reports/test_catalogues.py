@@ -20,7 +20,7 @@ FILES = sorted(path.name for path in (CATALOGUES / "en").iterdir())
 
 TOLD_LESS = {
     # The piece is kept in English words with the result; the question leads to it.
-    "scores.gold.lost": {"piece"},
+    "scores.gold.lost": {"piece"}
 }
 """Fields that the Chinese text leaves out, and why."""
 
@@ -199,7 +199,7 @@ def test_every_key_is_used() -> None:
         ("ndcg(gain=exp)@10，gain", ["ndcg(gain=exp)@10"], ["gain"]),
         ("missing 与 missing", [], ["missing", "missing"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_left_in_english_is_found(text: str, allowed: list[str], left: list[str]) -> None:
     assert untranslated(text, allowed) == left
 
@@ -212,8 +212,7 @@ def test_shares_dashes_and_minus_signs_are_written_one_way(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "wrong"),
-    [("en", r"(?<!--)\bquer(?:y|ies)\b(?! expansion)"), ("zh", "查询(?!扩展|改写)")],
+    ("code", "wrong"), [("en", r"(?<!--)\bquer(?:y|ies)\b(?! expansion)"), ("zh", "查询(?!扩展|改写)")]
 )
 def test_what_is_asked_is_a_question(code: str, wrong: str) -> None:
     assert [key for key, text in every(code).items() if re.search(wrong, without_fields(text))] == []

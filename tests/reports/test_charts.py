@@ -84,8 +84,10 @@ def test_differences_are_those_of_the_comparison_around_zero(report: Report, spe
 
 def test_better_and_worse_differ_in_colour_and_shape() -> None:
     truth = {f"q{i}": {"a": 1} for i in range(30)}
-    runs = {name: dict.fromkeys(truth, order) for name, order in
-            (("middle", ["x", "a"]), ("good", ["a", "x"]), ("bad", ["x", "y", "a"]))}  # fmt: skip
+    runs = {
+        name: dict.fromkeys(truth, order)
+        for name, order in (("middle", ["x", "a"]), ("good", ["a", "x"]), ("bad", ["x", "y", "a"]))
+    }
     for i, q in enumerate(truth):
         runs["good"][q] = ["a", "x"] if i % 5 else ["x", "a"]
         runs["bad"][q] = ["x", "y", "a"] if i % 5 else ["x", "a"]

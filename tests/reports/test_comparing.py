@@ -141,8 +141,9 @@ def test_a_difference_beside_a_shared_letter_is_explained() -> None:
     values = rng.random((4, 40)) * 0.4 + np.array([[0.1], [0.17], [0.15], [0.14]])
     sheet = only(beside_first(scores_of(values)))
     assert {row[0]: (row[-2], row[-1]) for row in sheet.rows if "better" in row} == {
-        "b": ("a", "better"), "c": ("ab", "better")
-    }  # fmt: skip
+        "b": ("a", "better"),
+        "c": ("ab", "better"),
+    }
     note = "c shares a letter with a all the same: letters are corrected over 6 pairs, verdicts over 3 comparisons."
     assert note in sheet.notes
 
@@ -366,8 +367,10 @@ def test_agreement_of_leaderboards() -> None:
 
 def with_sensitivity(*, low, high, tie_low, tie_high, measure: str = "ndcg@10") -> Sensitivity:
     n = len(low)
-    columns = {name: np.array(values, float)[:, None] for name, values in
-               (("low", low), ("high", high), ("tie_low", tie_low), ("tie_high", tie_high))}  # fmt: skip
+    columns = {
+        name: np.array(values, float)[:, None]
+        for name, values in (("low", low), ("high", high), ("tie_low", tie_low), ("tie_high", tie_high))
+    }
     judged, mass = np.linspace(0.83, 0.91, n)[:, None], np.full((n, 1), 0.25)
     return Sensitivity(
         list("abc"[:n]), [sy.parse(measure)], mean=columns["low"], judged=judged, tie_mass=mass, **columns
@@ -388,11 +391,7 @@ def test_unjudged_documents_and_ties_are_warned_of() -> None:
     ) in notes
     evidence = dataclasses.replace(found, sensitivity=dataclasses.replace(bounds, labelled=False))
     assert not any("judged" in note for note in only(evidence).notes)
-    assert list(evidence.data()["sensitivity"]["ndcg@10"]["a"]) == [
-        "tie_mass",
-        "tie_low",
-        "tie_high",
-    ]
+    assert list(evidence.data()["sensitivity"]["ndcg@10"]["a"]) == ["tie_mass", "tie_low", "tie_high"]
     made = json.loads(dataclasses.replace(found, sensitivity=bounds).text("json"))["sensitivity"]["ndcg@10"]["a"]
     assert (made["low"], made["high"], made["tie_high"]) == (0.61, 0.72, 0.633)
 
@@ -400,9 +399,12 @@ def test_unjudged_documents_and_ties_are_warned_of() -> None:
 def test_several_pairs_and_systems_are_counted() -> None:
     found = sy.compare(scores_of(drawn(3), measures="recall(min_gain=2)@10"))
     bounds = with_sensitivity(
-        low=[0.61, 0.65, 0.6], high=[0.72, 0.8, 0.7], tie_low=[0.6, 0.6, 0.6], tie_high=[0.62, 0.64, 0.6],
+        low=[0.61, 0.65, 0.6],
+        high=[0.72, 0.8, 0.7],
+        tie_low=[0.6, 0.6, 0.6],
+        tie_high=[0.62, 0.64, 0.6],
         measure="recall(min_gain=2)@10",
-    )  # fmt: skip
+    )
     notes = only(dataclasses.replace(found, sensitivity=bounds)).notes
     assert any(
         "the bounds of 3 of 3 pairs of systems overlap, such as b (0.650–0.800) and a (" in note for note in notes

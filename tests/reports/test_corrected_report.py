@@ -77,8 +77,9 @@ def test_where_people_decided_about_one_system_alone_both_means_are_named(lang: 
     assert verdict(one_sided, read_words(lang)) == texts
     rows = leaderboard_table(one_sided, read_words("en")).rows
     assert [(row[0].text, row[2].text, row[2].small) for row in rows] == [
-        ("b", "0.8960", "0.852–0.935"), ("a", "0.5473", "0.409–0.685, judge 0.5733"),
-    ]  # fmt: skip
+        ("b", "0.8960", "0.852–0.935"),
+        ("a", "0.5473", "0.409–0.685, judge 0.5733"),
+    ]
     assert [row[2].style for row in rows] == ["best", ""]
 
 

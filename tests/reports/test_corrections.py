@@ -38,8 +38,11 @@ def test_judge_people_and_both_are_side_by_side() -> None:
     [row] = sheet.rows
     assert row[:3] == ["faithfulness", f"{scores.means[0, 0]:.4f}", f"{mean.people.mean:.4f}"]
     assert row[4:] == [
-        f"{mean.corrected.mean:.4f}", f"{mean.corrected.low:.3f}–{mean.corrected.high:.3f}", "50", str(int(mean.worth)),
-    ]  # fmt: skip
+        f"{mean.corrected.mean:.4f}",
+        f"{mean.corrected.low:.3f}–{mean.corrected.high:.3f}",
+        "50",
+        str(int(mean.worth)),
+    ]
     worth = f"faithfulness: your 50 labels and this judge are worth {int(mean.worth)} labels"
     assert any(note.startswith(worth) for note in sheet.notes)
 

@@ -174,8 +174,10 @@ def test_a_saved_file_is_gone_on_with(browser: Any, tmp_path: Path) -> None:
 
 def test_a_browser_that_keeps_nothing_says_so(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, verdicts_form(), rater="")
-    tab.page.add_init_script("for (const name of ['localStorage', 'sessionStorage'])"
-                             " Object.defineProperty(window, name, {get() { throw new Error('no'); }})")  # fmt: skip
+    tab.page.add_init_script(
+        "for (const name of ['localStorage', 'sessionStorage'])"
+        " Object.defineProperty(window, name, {get() { throw new Error('no'); }})"
+    )
     page = tab.page
     page.reload()
     page.fill("#rater", "ann")
@@ -293,8 +295,9 @@ FORMS = {"verdicts": verdicts_form, "quotes": quotes_form, "grades": grades_form
 
 @pytest.mark.parametrize(("kind", "code", "scheme", "width"), VIEWS)
 def test_it_opens_quietly_and_fits(browser: Any, tmp_path: Path, kind: str, code: str, scheme: str, width: int) -> None:
-    tab = opened(browser, tmp_path, FORMS[kind](), code=code, color_scheme=scheme,
-                 viewport={"width": width, "height": 900})  # fmt: skip
+    tab = opened(
+        browser, tmp_path, FORMS[kind](), code=code, color_scheme=scheme, viewport={"width": width, "height": 900}
+    )
     page = tab.page
     for key in ("ArrowDown", "q", "0"):
         page.keyboard.press(key)

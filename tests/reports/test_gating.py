@@ -173,9 +173,12 @@ def test_equal_values_without_a_range_show_nothing_in_words() -> None:
 def test_what_has_no_partner_and_what_is_not_judged_is_told() -> None:
     new = scores_of(np.full((1, 2, 30), 0.5), ["mrr", "map"], systems=["new"])
     old = scores_of(
-        np.full((1, 2, 20), 0.5), ["mrr", "map"], systems=["old"], query_ids=[f"q{i}" for i in range(15, 35)],
+        np.full((1, 2, 20), 0.5),
+        ["mrr", "map"],
+        systems=["old"],
+        query_ids=[f"q{i}" for i in range(15, 35)],
         truth="sha256:2",
-    )  # fmt: skip
+    )
     text = gate(new, baseline=old, margin=0.1).text(lang="en")
     assert "mrr, map: compared on 15 questions; 15 of new and 5 of the baseline have no partner" in text
     assert "truths that differ" in text

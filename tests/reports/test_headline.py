@@ -43,30 +43,33 @@ def comparison_of(means: Sequence[float], **options) -> sy.Comparison:
         ([0.5, 0.5, 0.5], "a", "{}, {} and {} are not told apart§.", "{}、{}、{} 之间尚无法区分§。"),
         ([0.5, 0.5, 0.5], None, "{}, {} and {} are not told apart§.", "{}、{}、{} 之间尚无法区分§。"),
         (
-            [0.5, 0.7, 0.7], None,
-            "{} and {} lead and are not told apart§; {} is worse.", "{}、{} 领先，彼此尚无法区分§；{} 较差。",
+            [0.5, 0.7, 0.7],
+            None,
+            "{} and {} lead and are not told apart§; {} is worse.",
+            "{}、{} 领先，彼此尚无法区分§；{} 较差。",
         ),
+        ([0.7, 0.7, 0.5], "a", "{} and {} are not told apart§; {} is worse.", "{}、{} 之间尚无法区分§；{} 较差。"),
         (
-            [0.7, 0.7, 0.5], "a",
-            "{} and {} are not told apart§; {} is worse.", "{}、{} 之间尚无法区分§；{} 较差。",
-        ),
-        (
-            [0.7, 0.5, 0.5, 0.5, 0.7], "a",
+            [0.7, 0.5, 0.5, 0.5, 0.7],
+            "a",
             "{} and {} are not told apart§; 3 others are worse.",
             "{}、{} 之间尚无法区分§；另外 3 个系统较差。",
         ),
         (
-            [0.7, 0.5, 0.5, 0.5, 0.7], None,
+            [0.7, 0.5, 0.5, 0.5, 0.7],
+            None,
             "{} and {} lead and are not told apart§; 3 others are worse.",
             "{}、{} 领先，彼此尚无法区分§；另外 3 个系统较差。",
         ),
         (
-            [0.2, 0.7, 0.7, 0.7, 0.7], "a",
-            "{} beats a and is not told apart from {}, {} and {}.", "{} 优于 a，与 {}、{}、{} 尚无法区分。",
+            [0.2, 0.7, 0.7, 0.7, 0.7],
+            "a",
+            "{} beats a and is not told apart from {}, {} and {}.",
+            "{} 优于 a，与 {}、{}、{} 尚无法区分。",
         ),
         ([0.5] * 5, "a", "{} and 4 others are not told apart§.", "{} 与另外 4 个系统 之间尚无法区分§。"),
     ],
-)  # fmt: skip
+)
 def test_every_kind_of_verdict(means: list[float], baseline: str | None, en: str, zh: str) -> None:
     comparison = comparison_of(means, baseline=baseline)
     order = [row.system for row in comparison.rows["map"] if "{}" in en and not ("beats a" in en and row.system == "a")]
@@ -160,9 +163,10 @@ def of_aims(aims: dict[str, Sequence[float | None]], **options) -> sy.Comparison
     frames = [
         {"system": name, "query_id": f"q{q}", "measure": measure, "value": float(mean + NOISE[name][q])}
         for measure, means in aims.items()
-        for name, mean in zip("abcde", means, strict=False) if mean is not None
+        for name, mean in zip("abcde", means, strict=False)
+        if mean is not None
         for q in range(30)
-    ]  # fmt: skip
+    ]
     return sy.compare(sy.Scores.of(pl.DataFrame(frames)), **options)
 
 

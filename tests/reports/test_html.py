@@ -59,8 +59,10 @@ pytest.importorskip("jinja2", reason="pages need the extra report")
 pytest.importorskip("vl_convert", reason="pages need the extra report")
 from steelyard.reports.page.page import render
 
-CASES = [json.loads(line) for line in
-         (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "cases" / "highlighting.jsonl").read_text("utf-8").splitlines()
+]
 EN = read_words("en")
 DTYPES = {8: "u1", 16: "<u2", 32: "<u4"}
 
@@ -147,8 +149,10 @@ def test_the_page_holds_the_values_of_the_scores(pages: dict[str, str]) -> None:
     for j, column in enumerate(data["values"]):
         steps = np.frombuffer(base64.b64decode(column["data"]), "<u2").reshape(len(data["systems"]), -1)
         assert np.allclose(steps / 10.0 ** column["decimals"] + column["low"], report.scores.values[:, j], atol=5.1e-5)
-    lists = {key: np.frombuffer(base64.b64decode(data[key]["data"]), DTYPES[data[key]["bits"]])
-             for key in ("list_n", "list_entry", "list_gain", "status", "stage")}  # fmt: skip
+    lists = {
+        key: np.frombuffer(base64.b64decode(data[key]["data"]), DTYPES[data[key]["bits"]])
+        for key in ("list_n", "list_entry", "list_gain", "status", "stage")
+    }
     assert lists["list_n"].tolist() == [2, 2, 2, 1, 2, 2, 2, 0, 1, 1, 0, 1]
     assert [data["chunk_ids"][i] for i in lists["list_entry"][:4]] == ["c1", "c4", "c4", "c2"]
     assert [data["gains"][i] for i in lists["list_gain"][:4]] == [1.0, None, None, 2.0]
@@ -207,8 +211,10 @@ def _words_of(specs: Any) -> list[str]:
 
 
 def test_both_catalogues_say_the_same_things() -> None:
-    texts = {code: {key: text for key, text in read_words(code).texts.items() if key.startswith(("page.", "charts."))}
-             for code in ("en", "zh")}  # fmt: skip
+    texts = {
+        code: {key: text for key, text in read_words(code).texts.items() if key.startswith(("page.", "charts."))}
+        for code in ("en", "zh")
+    }
     assert texts["en"].keys() == texts["zh"].keys()
     for key, text in texts["en"].items():
         fields = [
@@ -224,8 +230,11 @@ def test_every_word_of_the_script_stands_in_the_catalogue() -> None:
     asked -= {"show_all", "show_first"}  # The shell's.
     for key in asked:
         assert f"page.script.{key}" in known or f"page.script.{key}.one" in known, key
-    there = {key.removeprefix("page.script.").removesuffix(".one").removesuffix(".other")
-             for key in known if key.startswith("page.script.")}  # fmt: skip
+    there = {
+        key.removeprefix("page.script.").removesuffix(".one").removesuffix(".other")
+        for key in known
+        if key.startswith("page.script.")
+    }
     begun = tuple(set(re.findall(r"say\(`(\w+\.)\$", script)))
     assert {"kind.", "verdict.", "said."} <= set(begun)
     left = {key for key in there - asked if not key.startswith(begun)}
@@ -259,8 +268,10 @@ def test_the_leaderboard_ranks_and_draws_intervals() -> None:
 
 def test_equal_systems_share_a_rank_and_low_measures_begin_low() -> None:
     truth = {f"q{i}": {"a": 1, "b": 1} for i in range(4)}
-    runs = {name: dict.fromkeys(truth, ranked) for name, ranked in
-            (("far", ["x", "y", "a"]), ("one", ["a", "x"]), ("same", ["b", "x"]))}  # fmt: skip
+    runs = {
+        name: dict.fromkeys(truth, ranked)
+        for name, ranked in (("far", ["x", "y", "a"]), ("one", ["a", "x"]), ("same", ["b", "x"]))
+    }
     table = leaderboard_table(sy.report(weigh(truth, runs), measures=["unjudged@3", "mrr"]), read_words("en"))
     assert [(row[0].text, row[1].text) for row in table.rows] == [("one", "1"), ("same", "1"), ("far", "3")]
     assert [cell.value for cell in table.header[2:4]] == [1, -1]
@@ -272,8 +283,10 @@ def test_latency_is_shown_where_it_is_reported() -> None:
         {"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}], "latency_ms": {"total": 10.0 * i}}
         for i in range(1, 3)
     ]
-    runs = {"slow": [*lines, {"qid": "q0", "error": "timeout", "retrieved": []}],
-            "silent": [{"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}]} for i in range(3)]}  # fmt: skip
+    runs = {
+        "slow": [*lines, {"qid": "q0", "error": "timeout", "retrieved": []}],
+        "silent": [{"qid": f"q{i}", "retrieved": [{"id": "c", "text": "gold"}]} for i in range(3)],
+    }
     report = sy.report(weigh(questions, runs), measures="recall@1")
     assert report.latency_ms == {"slow": (20.0, math.inf)}
     table = leaderboard_table(report, read_words("en"))
@@ -292,8 +305,9 @@ def test_what_all_systems_share_is_a_note_and_no_column() -> None:
     assert [row[1].bar is None for row in one.rows] == [False, True, False]
 
 
-@pytest.mark.parametrize(("lang", "why"), [("en", "a limit that held in every case would be too wide"),
-                                           ("zh", "在任何情况下都成立的界限")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lang", "why"), [("en", "a limit that held in every case would be too wide"), ("zh", "在任何情况下都成立的界限")]
+)
 def test_a_page_says_why_a_pass_leaves_open_what_none_has_shown(lang: str, why: str) -> None:
     words = read_words(lang)
     for mean, is_pass in ((0.9, True), (0.6, False)):
@@ -429,9 +443,12 @@ def test_gold_documents_and_spans_are_shown_by_whichever_name(tmp_path: Path) ->
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
     passage = Passage("c", "documents/travel.md", 0, 6, "Hotels")
     folder = write_run_folder(
-        tmp_path / "run", config={}, manifest={"name": "a", "finished": "now"}, documents=corpus,
+        tmp_path / "run",
+        config={},
+        manifest={"name": "a", "finished": "now"},
+        documents=corpus,
         responses=[("q", Response("?", (passage,)))],
-    )  # fmt: skip
+    )
     data = payload(sy.report(weigh(asked, str(folder.path)), measures="mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
     assert [piece[5] for piece in payload(sy.report(weigh(asked, lists), measures="mrr"), EN)["gold"][0]] == [

@@ -20,8 +20,10 @@ PARTLY = {"recall@5": (0.6, 0.5, 0.65), "mrr@10": (0.5, 0.4, 0.6), "precision@5"
 def test_a_suite_a_system_and_a_case_a_check(lang: Words, message: str) -> None:
     suites = ET.fromstring(gate(stated(PARTLY), profile="production").text("junit", lang=lang.code))
     assert {key: suites.get(key) for key in ("tests", "failures", "errors")} == {
-        "tests": "3", "failures": "1", "errors": "1",
-    }  # fmt: skip
+        "tests": "3",
+        "failures": "1",
+        "errors": "1",
+    }
     (suite,) = suites
     assert (suite.tag, suite.get("name"), suite.get("tests")) == ("testsuite", "a", "3")
     failed, open_, passed = cases = suite.findall("testcase")
@@ -47,8 +49,11 @@ def test_whatever_a_system_is_called_the_xml_is_well_formed(name: str) -> None:
         "junit", lang="en"
     )
     (suite,) = ET.fromstring(text.encode("utf-8"))
-    allowed = [c for c in name if c in "\t\n\r" or (0x20 <= ord(c) <= 0xFFFD and not 0xD800 <= ord(c) <= 0xDFFF)
-               or ord(c) > 0xFFFF]  # fmt: skip
+    allowed = [
+        c
+        for c in name
+        if c in "\t\n\r" or (0x20 <= ord(c) <= 0xFFFD and not 0xD800 <= ord(c) <= 0xDFFF) or ord(c) > 0xFFFF
+    ]
     assert suite.get("name") == "".join(allowed)
 
 

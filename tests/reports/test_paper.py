@@ -29,8 +29,10 @@ def test_marks_are_verdicts_and_the_caption_explains_them() -> None:
     sheet = paper_sheet(_graded(truth), EN)
     assert sheet.header == ["system", "mrr", "recall@2"]
     assert sheet.rows == [
-        ["good", "1.0000†", "1.0000"], ["middle (baseline)", "0.5000", "1.0000"], ["bad", "0.0000‡", "0.0000‡"],
-    ]  # fmt: skip
+        ["good", "1.0000†", "1.0000"],
+        ["middle (baseline)", "0.5000", "1.0000"],
+        ["bad", "0.0000‡", "0.0000‡"],
+    ]
     assert sheet.best == {(0, 1), (0, 2), (1, 2)}
     assert "† better, ‡ worse than middle." in sheet.notes
     assert any("Baseline: middle." in note for note in sheet.notes)
@@ -41,8 +43,11 @@ def _graded(queries: list[str]) -> Report:
     from steelyard.experiment.door.evaluation import weigh
 
     good, middle, bad = ["a", "x"], ["x", "a"], ["x", "y"]
-    runs = {"good": dict.fromkeys(queries, good), "middle": dict.fromkeys(queries, middle),
-            "bad": dict.fromkeys(queries, bad)}  # fmt: skip
+    runs = {
+        "good": dict.fromkeys(queries, good),
+        "middle": dict.fromkeys(queries, middle),
+        "bad": dict.fromkeys(queries, bad),
+    }
     return sy.report(
         weigh({q: {"a": 1} for q in queries}, runs),
         measures=("mrr", "recall@2"),

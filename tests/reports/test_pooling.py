@@ -133,9 +133,10 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
     take(saved(more.form, "ann", [[{"doc": more.asked[0].texts[0][0], "quote": "Hall 1"}]], key="quotes"))
     assert len(sy.Questions.read(tmp_path / "gold.jsonl")) == 12
     assert {"text": "Hall 1"} in [
-        piece for line in (tmp_path / "gold.jsonl").read_text("utf-8").splitlines()
+        piece
+        for line in (tmp_path / "gold.jsonl").read_text("utf-8").splitlines()
         for piece in json.loads(line).get("evidence", [])
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("name", ["q.json", "columns.json", "q.txt"])

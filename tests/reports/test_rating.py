@@ -18,11 +18,13 @@ FLAT = {"recall@5": (0.9, 0.9, 0.9), "mrr": (0.9, 0.9, 0.9), "precision@5": (0.9
 @pytest.mark.parametrize(
     ("lang", "interval", "text"),
     [
-        (EN, (0.72, 0.66, 0.78), "fair (could be good)"), (EN, (0.9, 0.86, 0.94), "excellent"),
+        (EN, (0.72, 0.66, 0.78), "fair (could be good)"),
+        (EN, (0.9, 0.86, 0.94), "excellent"),
         (EN, (0.78, 0.70, 0.88), "good (could be fair or excellent)"),
-        (ZH, (0.72, 0.66, 0.78), "一般（也可能是良好）"), (ZH, (0.78, 0.70, 0.88), "良好（也可能是一般或优秀）"),
+        (ZH, (0.72, 0.66, 0.78), "一般（也可能是良好）"),
+        (ZH, (0.78, 0.70, 0.88), "良好（也可能是一般或优秀）"),
     ],
-)  # fmt: skip
+)
 def test_a_rating_is_given_to_the_interval(lang: Words, interval: tuple[float, float, float], text: str) -> None:
     assert rating_text(rate(stated({"recall@5": interval}), "ratings")[0], lang) == text
 
@@ -30,8 +32,10 @@ def test_a_rating_is_given_to_the_interval(lang: Words, interval: tuple[float, f
 def test_one_question_and_what_is_not_measured_are_told() -> None:
     rated = rate(stated({"recall@5": (0.9, float("nan"), float("nan"))}, n=1), "production")
     assert [rating_text(rating, EN) for rating in rated] == [
-        "excellent (one question: no interval)", "not measured", "not measured",
-    ]  # fmt: skip
+        "excellent (one question: no interval)",
+        "not measured",
+        "not measured",
+    ]
     assert rating_text(rated[1], ZH) == "未测量"
 
 

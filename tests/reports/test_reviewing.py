@@ -79,11 +79,11 @@ def test_runs_keep_their_own_review(tmp_path: Path) -> None:
     from steelyard.rag.stages.generation import Extractive
 
     runs = [
-        sy.Pipeline(TEXTS, chunk=Stops(), index=Common(), generate=Extractive(), k=k, name=f"k{k}").run(
-            ASKED, tmp_path / "runs" / f"k{k}"
-        ).path
+        sy.Pipeline(TEXTS, chunk=Stops(), index=Common(), generate=Extractive(), k=k, name=f"k{k}")
+        .run(ASKED, tmp_path / "runs" / f"k{k}")
+        .path
         for k in (1, 2)
-    ]  # fmt: skip
+    ]
     sampled = sy.review.sample(ASKED, list(map(str, runs)), tmp_path / "review", n=99)
     assert sampled.files == [path / "verdicts" / "review.json" for path in runs]
     for path, system in zip(runs, ("k1", "k2"), strict=True):
@@ -122,8 +122,9 @@ def test_rounds_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None
     assert f"steelyard review import {tmp_path / 'review'}/*.json --into {tmp_path / 'labels.json'}" in text
     content = json.loads(sampled.text("json", lang=lang))
     assert [(own["system"], own["n"], own["n_drawn"], own["unit"]) for own in content["samples"]] == [
-        ("zebra", 12, 8, "answer"), ("okapi", 12, 8, "answer")
-    ]  # fmt: skip
+        ("zebra", 12, 8, "answer"),
+        ("okapi", 12, 8, "answer"),
+    ]
     assert content["n_asked"] == len(sampled.round.asked)
     with pytest.raises(sy.InputError, match="a review cannot be written as csv; choose table, markdown, json or html"):
         sampled.text("csv")

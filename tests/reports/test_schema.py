@@ -59,8 +59,11 @@ def outputs() -> Iterator[tuple[str, str]]:
 
 def of_answers() -> Iterator[tuple[str, str]]:
     """Answers beside rankings, of which some are left out for their causes."""
-    weighing = sy.weigh(judged.questions(gold_evidence=["c"]), {"a": judged.outputs(), "b": judged.outputs()},
-                        verdicts=dict.fromkeys("ab", judged.verdicts(*judged.FOUR)))  # fmt: skip
+    weighing = sy.weigh(
+        judged.questions(gold_evidence=["c"]),
+        {"a": judged.outputs(), "b": judged.outputs()},
+        verdicts=dict.fromkeys("ab", judged.verdicts(*judged.FOUR)),
+    )
     yield "scores", as_json(weighing.scores(["faithfulness", "ndcg@5"]))
     yield "comparison", sy.compare(weighing, measures=["faithfulness", "ndcg@5"]).text("json")
 

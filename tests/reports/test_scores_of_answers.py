@@ -74,8 +74,10 @@ def of_counts(counts: dict[str, dict[str, int]]) -> sy.Report:
     """Systems that answer so many of six questions with the gold answer, and leave out the others, by measure."""
     rows = [
         {"system": system, "query_id": f"q{q}", "measure": measure, "value": (q % 3) / 2 if q < n else None}
-        for system, of in counts.items() for measure, n in of.items() for q in range(6)
-    ]  # fmt: skip
+        for system, of in counts.items()
+        for measure, n in of.items()
+        for q in range(6)
+    ]
     scores = sy.Scores.of(pl.DataFrame(rows))
     blank = report(True, ["faithfulness"])
     comparison = sy.compare(scores) if len(counts) > 1 else None
@@ -101,10 +103,16 @@ def test_the_page_counts_questions_by_measure(
     counted = of_counts(counts)
     for lang, note in (("en", en), ("zh", zh)):
         table = leaderboard_table(counted, read_words(lang))
-        assert [text for text in table.notes if "取自" in text or "所取" in text or "mean is over" in text or
-                "in each mean" in text] == ([note] if note else [])  # fmt: skip
-    cells = [row[1] for row in leaderboard_table(counted, read_words("en")).rows] if len(counts) == 1 else next(
-        row[2:4] for row in leaderboard_table(counted, read_words("en")).rows if row[0].text == "a")  # fmt: skip
+        assert [
+            text
+            for text in table.notes
+            if "取自" in text or "所取" in text or "mean is over" in text or "in each mean" in text
+        ] == ([note] if note else [])
+    cells = (
+        [row[1] for row in leaderboard_table(counted, read_words("en")).rows]
+        if len(counts) == 1
+        else next(row[2:4] for row in leaderboard_table(counted, read_words("en")).rows if row[0].text == "a")
+    )
     assert [cell.small.rpartition(", ")[2] if "n =" in cell.small else "" for cell in cells] == small
 
 

@@ -350,10 +350,13 @@ def test_a_profile_brings_its_measures_and_its_ratings(folder: Path) -> None:
     assert [line.split()[0] for line in above.splitlines()[2:5]] == ["mrr", "hit_rate@3", "precision@3"]
     assert "rating" in below.splitlines()[0]
     assert "Profile faq." in below
-    assert untranslated(
-        printed("evaluate", "truth.json", "hybrid.json", "--profile", "faq", "--lang", "zh", cwd=folder),
-        NAMES | {"hybrid", "mrr", "hit_rate@3", "precision@3", "faq", "FAQ"},
-    ) == []  # fmt: skip
+    assert (
+        untranslated(
+            printed("evaluate", "truth.json", "hybrid.json", "--profile", "faq", "--lang", "zh", cwd=folder),
+            NAMES | {"hybrid", "mrr", "hit_rate@3", "precision@3", "faq", "FAQ"},
+        )
+        == []
+    )
 
 
 def test_measures_that_are_named_are_rated_by_the_profile(folder: Path) -> None:

@@ -66,10 +66,7 @@ def test_changes_make_the_data_of_another_language(data: Any, other: Any) -> Non
 
 def test_texts_that_are_filled_in_later_are_those_of_each_language() -> None:
     later = LaterWords()
-    spec = {
-        "title": later("count.questions", n=2),
-        "data": [later("list.and", some="a", last=later("shell.dark")), 3],
-    }
+    spec = {"title": later("count.questions", n=2), "data": [later("list.and", some="a", last=later("shell.dark")), 3]}
     assert later("shell.dark") == later("shell.dark")
     for words in (EN, ZH):
         wanted = [words("list.and", some="a", last=words("shell.dark")), 3]

@@ -27,8 +27,10 @@ EN, ZH = read_words("en"), read_words("zh")
 def test_the_verdict_comes_first_then_its_numbers() -> None:
     report = texts_report(baseline="third")
     assert report.comparison is not None
-    row, baseline = (next(r for r in report.comparison.rows["ndcg@3"] if r.system == name) for name in (
-        report.comparison.rows["ndcg@3"][0].system, "third"))  # fmt: skip
+    row, baseline = (
+        next(r for r in report.comparison.rows["ndcg@3"] if r.system == name)
+        for name in (report.comparison.rows["ndcg@3"][0].system, "third")
+    )
     first, text = verdict(report, EN)
     assert first == headline(report.comparison, EN)
     numbers = f"ndcg@3: {row.system} {row.mean:.4f}, third (baseline) {baseline.mean:.4f}, difference +"

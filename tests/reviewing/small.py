@@ -61,7 +61,7 @@ def saved(
     labels: Mapping[str, str] | Sequence[str],
     date: str = "2026-11-22",
     name: str = "",
-) -> Path:  # fmt: skip
+) -> Path:
     """A file that a person saved: labels of items, or of the first ones in their order."""
     if not isinstance(labels, Mapping):
         labels = {item.item_id: label for item, label in zip(form.items, labels, strict=False)}

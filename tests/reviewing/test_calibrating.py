@@ -60,9 +60,7 @@ def test_by_a_target_precision_the_threshold_is_the_lowest_that_has_it():
     assert worst.judge["threshold"] == 0.5
 
 
-@pytest.mark.parametrize(
-    "options", [{"rule": "precision"}, {"target": 0.9}, {"rule": "precision", "target": 1.2}]
-)  # fmt: skip
+@pytest.mark.parametrize("options", [{"rule": "precision"}, {"target": 0.9}, {"rule": "precision", "target": 1.2}])
 def test_a_target_belongs_to_its_rule(options):
     with pytest.raises(InputError, match="target"):
         calibrate(scored(SCORES), labelled(scored(SCORES), PEOPLE), **options)

@@ -117,10 +117,8 @@ Edit = Callable[[dict[str, Any]], object]
         (lambda c: c["decisions"][0].update(label="maybe"), "the label 'maybe' is none of supported, contradicted"),
         (lambda c: c["decisions"][0].pop("label"), "decision 1, about .* has no `label`"),
     ],
-)  # fmt: skip
-def test_forms_edited_by_hand_are_refused_in_a_line(
-    edit: Edit, message: str, form: ItemsFile, tmp_path: Path
-) -> None:  # fmt: skip
+)
+def test_forms_edited_by_hand_are_refused_in_a_line(edit: Edit, message: str, form: ItemsFile, tmp_path: Path) -> None:
     before = (tmp_path / "labels.json").read_bytes()
     file = saved(tmp_path / "review", form, "ann", ["supported", "supported"])
     good = saved(tmp_path / "review", form, "bob", ["supported"])
@@ -176,7 +174,7 @@ def test_labels_of_other_verdicts_are_refused(form: ItemsFile, systems: list, tm
         (lambda c: c.update(version=7), "is of version 7, newer"),
         (lambda c: c["items"][0].pop("systems"), "`items.0.systems` is missing"),
     ],
-)  # fmt: skip
+)
 def test_items_files_are_checked(edit: Edit, message: str, form: ItemsFile, tmp_path: Path) -> None:
     file = saved(tmp_path / "review", form, "ann", ["supported"])
     items = tmp_path / "review" / "items.json"

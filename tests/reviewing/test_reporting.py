@@ -43,8 +43,9 @@ def reported(decide: Decide, runs: Any = RUNS, n: int = 24, **options: Any) -> R
     samples = [sample for own in drawn.systems for sample in own.review.samples]
     decisions = [
         Decision(own.item.item_id, rater, label)  # type: ignore[arg-type]
-        for own in drawn.asked for rater, label in decide(own.unit.text, own.item.query_id)
-    ]  # fmt: skip
+        for own in drawn.asked
+        for rater, label in decide(own.unit.text, own.item.query_id)
+    ]
     return sy.review.report(QUESTIONS, runs, labels=Review(samples, decisions), **options)
 
 
@@ -59,9 +60,7 @@ def test_a_review_of_two_systems_and_two_raters() -> None:
     assert (own.n_asked, own.n_labelled, own.n_open, own.n_conflicts) == (28, 24, 0, 4)
     (pair,) = own.raters.pairs
     assert (pair.first, pair.second, pair.n, pair.n_same) == ("ann", "bob", 16, 12)
-    assert own.raters.alpha.value == pytest.approx(
-        krippendorff_alpha([["s"] * 12 + ["n"] * 4, ["s"] * 16]), abs=1e-12
-    )  # fmt: skip
+    assert own.raters.alpha.value == pytest.approx(krippendorff_alpha([["s"] * 12 + ["n"] * 4, ["s"] * 16]), abs=1e-12)
     assert own.raters.n == 16
     assert own.threshold == 0.6
     assert own.judge == "lexical"
@@ -146,8 +145,9 @@ def test_a_judge_has_nothing_beside_it_where_nobody_can_say_anything(lang: str) 
 
 def test_a_judge_that_always_says_yes_shows_it() -> None:
     yes = sy.judge(QUESTIONS, {"okapi": RUNS["okapi"]}, lambda pairs: [True for _ in pairs])
-    report = reported(lambda unit, _: [("ann", "not_found" if "19" in unit else "supported")], {"okapi": RUNS["okapi"]},
-                      verdicts=yes)  # fmt: skip
+    report = reported(
+        lambda unit, _: [("ann", "not_found" if "19" in unit else "supported")], {"okapi": RUNS["okapi"]}, verdicts=yes
+    )
     (own,) = report.tables
     assert own.agreement is not None
     assert (own.agreement.kappa.value, own.agreement.specificity.value) == (0.0, 0.0)
@@ -233,8 +233,10 @@ def test_raters_beside_each_other_by_hand() -> None:
     own = rater_agreement(decisions, {id: id for id in decisions})
     assert own.raters == ["ann", "bob", "eva"]
     assert [(pair.first, pair.second, pair.n, pair.n_same) for pair in own.pairs] == [
-        ("ann", "bob", 5, 3), ("ann", "eva", 3, 2), ("bob", "eva", 3, 1)
-    ]  # fmt: skip
+        ("ann", "bob", 5, 3),
+        ("ann", "eva", 3, 2),
+        ("bob", "eva", 3, 1),
+    ]
     assert own.pairs[0].kappa.value == pytest.approx(cohen_kappa("ssnnc", "snnns"))
     table = [[None if letter in "? " else letter for letter in letters] for letters in labels.values()]
     assert own.alpha.value == pytest.approx(krippendorff_alpha(table))

@@ -52,9 +52,12 @@ def test_items_are_shown_with_their_texts() -> None:
 
 @pytest.mark.parametrize(
     ("table", "premises"),
-    [("joint", [("h1", "Hall 1 opens at 1 and closes at 20.")]), ("correctness", [("1", "It opens at 1.")]),
-     ("said", [("", "Hall 1 opens at 1 [1]. It closes at 20 [1].")])],
-)  # fmt: skip
+    [
+        ("joint", [("h1", "Hall 1 opens at 1 and closes at 20.")]),
+        ("correctness", [("1", "It opens at 1.")]),
+        ("said", [("", "Hall 1 opens at 1 [1]. It closes at 20 [1].")]),
+    ],
+)
 def test_premises_are_those_of_the_table(table: Any, premises: list[tuple[str, str]]) -> None:
     asked = next_round(opened({"good": outputs()}), table, n=24).asked
     own = next(own for own in asked if own.item.query_id == "q1")
@@ -155,9 +158,12 @@ def test_what_does_not_fit_the_first_sample_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n": -1}, "n is -1, not 0 or more"), ({"n": 3, "width": 0.1}, "give n or a width"),
-     ({"width": 1.5}, "from 0 to 1, not 1.5")],
-)  # fmt: skip
+    [
+        ({"n": -1}, "n is -1, not 0 or more"),
+        ({"n": 3, "width": 0.1}, "give n or a width"),
+        ({"width": 1.5}, "from 0 to 1, not 1.5"),
+    ],
+)
 def test_sizes_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(sy.InputError, match=message):
         next_round(opened(), "grounded", **options)

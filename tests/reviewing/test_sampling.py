@@ -66,8 +66,11 @@ def test_fewer_to_draw_make_fewer_strata(n: int, n_strata: int) -> None:
 def test_labels_without_scores_are_strata() -> None:
     population = [Member(f"{label}{n}", label, None) for label in LABELS for n in range(10)]
     assert [(stratum.name, len(stratum.members)) for stratum in strata_of(population, 40)] == [
-        ("not_judged", 10), ("contradicted", 10), ("not_found", 10), ("supported", 10),
-    ]  # fmt: skip
+        ("not_judged", 10),
+        ("contradicted", 10),
+        ("not_found", 10),
+        ("supported", 10),
+    ]
     assert [stratum.name for stratum in strata_of(population[:10], 40)] == ["supported"]
     equal = [Member(str(n), "supported", 1.0) for n in range(10)]
     assert [stratum.name for stratum in strata_of(equal, 40)] == ["supported 1-1"]
@@ -156,10 +159,8 @@ def test_digests_are_of_what_a_judge_says() -> None:
         (100, [3, 4], [1, 1], [0, 0], [3, 4]),
         (0, [3, 4], [1, 1], [0, 0], [0, 0]),
     ],
-)  # fmt: skip
-def test_allocation_by_hand(
-    n: int, sizes: list[int], spreads: list[float], drawn: list[int], want: list[int]
-) -> None:  # fmt: skip
+)
+def test_allocation_by_hand(n: int, sizes: list[int], spreads: list[float], drawn: list[int], want: list[int]) -> None:
     n = min(n, sum(sizes))
     assert allocation(n, np.array(sizes), np.array(spreads, float), np.array(drawn)).tolist() == want
 

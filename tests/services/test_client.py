@@ -50,9 +50,7 @@ def test_many_requests_are_under_way_at_once(server: Server) -> None:
 def test_threads_share_one_client(server: Server) -> None:
     rerank = service(server)
     answers: list[object] = []
-    threads = [
-        threading.Thread(target=lambda: answers.append(rerank.request("POST", body=BODY))) for _ in range(6)
-    ]  # fmt: skip
+    threads = [threading.Thread(target=lambda: answers.append(rerank.request("POST", body=BODY))) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -82,7 +82,7 @@ def test_statuses_are_sent_once_and_said_without_keys() -> None:
         (b"SSH-2.0\r\n", "BadStatusLine|SSH"),
         (http(b"", "302 Found", "Location: /new"), "302"),
     ],
-)  # fmt: skip
+)
 def test_answers_that_are_none_are_said(answer: bytes, fact: str) -> None:
     with answering(answer) as (url, _), asking(url) as direct, pytest.raises(ServiceError, match=fact):
         direct.request("POST", body={})

@@ -15,7 +15,7 @@ from steelyard.services.prices import (
     price_of,
     read_price,
     shipped_prices,
-)  # fmt: skip
+)
 
 MODELS_OF_OPENAI = {
     "gpt-4o": (2.5, 10), "gpt-4o-mini": (0.15, 0.6), "gpt-4.1": (2, 8), "gpt-4.1-mini": (0.4, 1.6),

@@ -98,7 +98,7 @@ def _population(kind: str, n: int = 200_000) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(5)
     of_headroom, captured, harmed = {"half": (0.6, 0.4, 0.1), "some": (0.1, 0.5, 0.02), "few": (0.03, 0.5, 0.0)}.get(
         kind, (0.3, 0.97, 0.0)
-    )  # fmt: skip
+    )
     has = rng.random(n) < of_headroom
     if kind == "nearly all":
         return np.where(has, rng.random(n) < captured, 0.0), has.astype(float)

@@ -57,7 +57,7 @@ def test_clusters_bound_the_degrees_of_freedom() -> None:
 @pytest.mark.parametrize("judge", ["fair", "favours by .08", "favours by .15", "is right but for 3%, of one alone"])
 def test_systems_that_people_call_alike_are_seldom_called_different(
     judge: str, n_labels: int, stratified: bool
-) -> None:  # fmt: skip
+) -> None:
     """4 to 6% are, and fewer where the judge is hardly ever wrong; by a biased judge alone, many."""
     pair, rng = JudgedPair(200, n_labels, JUDGES[judge], stratified=stratified), np.random.default_rng(1)
     alone, corrected = np.mean([list(map(shown, pair.draw(rng))) for _ in range(1500)], axis=0)

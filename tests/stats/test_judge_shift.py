@@ -96,9 +96,7 @@ def test_too_few_anchors_have_no_error() -> None:
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize(("n_questions", "n_anchors"), [(100, 30), (100, 200), (300, 200), (300, 600), (1000, 30)])
 @pytest.mark.parametrize("judges", [Judges(0.05, 0.0), Judges(0.075, 0.025), Judges(0.01, 0.0)])
-def test_a_shift_is_never_called_an_improvement(
-    judges: Judges, n_questions: int, n_anchors: int, whole: bool
-) -> None:  # fmt: skip
+def test_a_shift_is_never_called_an_improvement(judges: Judges, n_questions: int, n_anchors: int, whole: bool) -> None:
     """Two runs of one system, whose judges are apart: `better` stays below 5% and the intervals hold."""
     runs = TwoRuns(n_questions, n_anchors, judges, whole=whole)
     rng, outcomes = np.random.default_rng(3), []

@@ -26,8 +26,10 @@ def test_the_interval_comes_from_those_of_both_percentiles(p: float) -> None:
     assert difference.alike == pytest.approx(r)
     (a_low, a_high), (b_low, b_high) = difference.first.ends_between(0.95), difference.second.ends_between(0.95)
     assert a.low <= a_low < a.value < a_high <= a.high
-    down, up = (math.sqrt(one**2 + two**2 - 2 * r * one * two) for one, two in (
-        (b.value - b_low, a_high - a.value), (b_high - b.value, a.value - a_low)))  # fmt: skip
+    down, up = (
+        math.sqrt(one**2 + two**2 - 2 * r * one * two)
+        for one, two in ((b.value - b_low, a_high - a.value), (b_high - b.value, a.value - a_low))
+    )
     want = b.value - a.value
     assert (difference.value, *difference.interval(0.95)) == pytest.approx((want, want - down, want + up))
 

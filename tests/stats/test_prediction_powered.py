@@ -129,8 +129,10 @@ def test_people_alone_do_not_depend_on_what_the_judge_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("judge", labels.JUDGES)
 def test_intervals_of_people_alone_cover(judge: str) -> None:
-    held = [mean.people.low <= 0.7 <= mean.people.high
-            for mean in (in_strata_of_the_judge(seed, judge) for seed in range(600))]  # fmt: skip
+    held = [
+        mean.people.low <= 0.7 <= mean.people.high
+        for mean in (in_strata_of_the_judge(seed, judge) for seed in range(600))
+    ]
     assert np.mean(held) > 0.93 - SURE
 
 

@@ -45,16 +45,15 @@ def test_labelled_items_among_the_judged_ones_narrow_the_interval():
      ((0, 0, 2, 8), "no_labels"), ((2, 8, 0, 0), "no_labels")],
 )  # fmt: skip
 def test_a_judge_that_says_nothing_corrects_nothing(counts, undefined):
-    rate = corrected_rate(
-        50, 100, **dict(zip(("hits", "misses", "false_alarms", "rejections"), counts, strict=True))
-    )  # fmt: skip
+    rate = corrected_rate(50, 100, **dict(zip(("hits", "misses", "false_alarms", "rejections"), counts, strict=True)))
     assert math.isnan(rate.value)
     assert rate.undefined == undefined
     assert corrected_rate(0, 0, **GOOD).undefined == "no_labels"
 
 
-@pytest.mark.parametrize("arguments", [(11, 10, GOOD), (-1, 10, GOOD), (1, 10, GOOD | {"misses": -1}),
-                                       (1, 10, GOOD | {"n_shared": 11})])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments", [(11, 10, GOOD), (-1, 10, GOOD), (1, 10, GOOD | {"misses": -1}), (1, 10, GOOD | {"n_shared": 11})]
+)
 def test_counts_must_fit_together(arguments):
     n_called, n, rest = arguments
     with pytest.raises(InputError, match="expected"):

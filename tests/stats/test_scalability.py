@@ -108,9 +108,9 @@ def test_bad_input() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_stretches", "noise"), [(10, 0.1), (1, 0.03)])
-@pytest.mark.parametrize("truth", [
-    (20, 0.05, 0.001), (20, 0.3, 0.0), (20, 0.0, 0.0), (5, 0.0, 0.01), (50, 0.1, 0.01), (20, 0.95, 0.0005),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "truth", [(20, 0.05, 0.001), (20, 0.3, 0.0), (20, 0.0, 0.0), (5, 0.0, 0.01), (50, 0.1, 0.01), (20, 0.95, 0.0005)]
+)
 def test_intervals_cover(truth: tuple[float, float, float], n_stretches: int, noise: float) -> None:
     """Where levels scatter as counts do."""
     rng, n = np.random.default_rng(0), 300

@@ -17,8 +17,9 @@ from tests.hypothesis_profiles import examples
 
 ITEMS = st.lists(
     st.tuples(st.sampled_from([-math.inf, 0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), st.booleans(), st.integers(1, 4)),
-    min_size=2, max_size=25,
-)  # fmt: skip
+    min_size=2,
+    max_size=25,
+)
 
 
 def youden(scores, positives, weights, threshold):
@@ -116,11 +117,14 @@ def test_why_there_is_none(scores, positives, undefined):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"scores": [0.1], "positives": [True, False]}, {"scores": [math.nan, 1], "positives": [True, False]},
-     {"scores": [math.inf, 1], "positives": [True, False]},
-     {"scores": [0, 1], "positives": [True, False], "rule": "precision"},
-     {"scores": [0, 1], "positives": [True, False], "weights": [1, -1]}],
-)  # fmt: skip
+    [
+        {"scores": [0.1], "positives": [True, False]},
+        {"scores": [math.nan, 1], "positives": [True, False]},
+        {"scores": [math.inf, 1], "positives": [True, False]},
+        {"scores": [0, 1], "positives": [True, False], "rule": "precision"},
+        {"scores": [0, 1], "positives": [True, False], "weights": [1, -1]},
+    ],
+)
 def test_items_that_cannot_be(arguments):
     with pytest.raises(InputError):
         choose_threshold(**arguments)

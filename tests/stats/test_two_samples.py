@@ -36,9 +36,7 @@ def test_intervals_hold_their_level(sizes: tuple[int, int]) -> None:
     covered = {}
     for first, (draw, mean) in DRAWS.items():
         for second, (other_draw, other_mean) in DRAWS.items():
-            groups = [
-                f(rng, (n_samples, n)) for f, n in zip((draw, other_draw), sizes, strict=True)
-            ]  # fmt: skip
+            groups = [f(rng, (n_samples, n)) for f, n in zip((draw, other_draw), sizes, strict=True)]
             intervals = [group_difference(a, b, bounds=(0, 1)) for a, b in zip(*groups, strict=True)]
             covered[first, second] = np.mean([i.low <= mean - other_mean <= i.high for i in intervals])
     # Three standard errors of a simulated .95 are .02.

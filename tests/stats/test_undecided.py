@@ -8,8 +8,10 @@ undecided = pytest.importorskip("benchmarks.simulated.undecided")
 def test_no_interval_is_moved_where_all_have_a_label() -> None:
     found = undecided.outcomes(undecided.Undecided(100, 60, 0.0), 40, 1)
     assert (found["holds"], found["passes"], found["better"]) == (
-        found["holds_by_ends"], found["passes_by_ends"], found["better_by_ends"],
-    )  # fmt: skip
+        found["holds_by_ends"],
+        found["passes_by_ends"],
+        found["better_by_ends"],
+    )
 
 
 @pytest.mark.parametrize("unsupported", [0.5, 0.7, 0.9])

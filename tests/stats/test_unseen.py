@@ -122,8 +122,10 @@ def test_both_tests_must_rule_the_margin_out() -> None:
     d = hits(200, 1, 3)
     low = UnseenLoss.of(d, width=1.0)
     found, alone, either = (
-        non_inferiority(d, margin=0.02, width=1.0), non_inferiority(d, margin=0.02), tost(d, margin=0.02, width=1.0)
-    )  # fmt: skip
+        non_inferiority(d, margin=0.02, width=1.0),
+        non_inferiority(d, margin=0.02),
+        tost(d, margin=0.02, width=1.0),
+    )
     assert found.low == min(low.low(0.05), alone.low) == either.low
     assert found.p == max(low.p(-0.02), alone.p) == either.p_low
     mirrored = tost(-d, margin=0.02, width=1.0)

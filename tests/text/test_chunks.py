@@ -33,7 +33,7 @@ texts = (
     st.text(st.sampled_from(MIXED), max_size=80)
     | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
     | st.text(max_size=30)
-)  # fmt: skip
+)
 sizes = st.integers(1, 30).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))
 quick = examples(300)
 

@@ -41,9 +41,11 @@ def naming_notes(gold: ResolvedGold, outputs: Outputs) -> Iterator[Note]:
     if pairs:
         (piece, chunk), pieces = pairs[0], gold.resolution.gold
         example = {
-            "n": len({piece for piece, _ in pairs}), "query_id": pieces.query_ids[pieces.query[piece]],
-            "name": pieces.pieces[piece].doc, "retrieved": gold.table.docs[chunk],
-        }  # fmt: skip
+            "n": len({piece for piece, _ in pairs}),
+            "query_id": pieces.query_ids[pieces.query[piece]],
+            "name": pieces.pieces[piece].doc,
+            "retrieved": gold.table.docs[chunk],
+        }
         yield Note("quote_elsewhere_in_corpus" if gold.mapping.placed else "quote_elsewhere", example)
     else:
         yield from no_name_in_common(gold.resolution.gold, gold.resolution.documents, gold.table)
@@ -96,8 +98,10 @@ def _quotes_elsewhere(resolved: ResolvedGold, outputs: Outputs) -> list[tuple[in
 def _retrieved(resolved: ResolvedGold, outputs: Outputs, queries: set[int]) -> dict[int, list[int]]:
     """Question -> rows of what it retrieved, best first, as far as text and document are known."""
     gold, table = resolved.resolution.gold, resolved.table
-    names = pl.DataFrame({"query_id": [gold.query_ids[q] for q in queries], "query": list(queries)},
-                         schema={"query_id": pl.String, "query": pl.Int64})  # fmt: skip
+    names = pl.DataFrame(
+        {"query_id": [gold.query_ids[q] for q in queries], "query": list(queries)},
+        schema={"query_id": pl.String, "query": pl.Int64},
+    )
     listed: dict[int, list[int]] = {}
     if queries:
         frame = outputs.run.frame.drop_nulls("doc_id").join(names, on="query_id").sort("score", descending=True)
@@ -279,8 +283,10 @@ def _check_pieces(gold: Gold) -> None:
     texts = gold.rows("text")
     if len(texts):
         row = int(texts[0])
-        raise InputError(f"{gold.where(row)}: {gold.pieces[row]} names no document, and documents are weighed; name "
-                         f"its `doc`, or {weigh_chunks}")  # fmt: skip
+        raise InputError(
+            f"{gold.where(row)}: {gold.pieces[row]} names no document, and documents are weighed; name "
+            f"its `doc`, or {weigh_chunks}"
+        )
     document = dict[int, str]()
     for row, (group, piece) in enumerate(zip(gold.group.tolist(), gold.pieces, strict=True)):
         if piece.doc and document.setdefault(group, piece.doc) != piece.doc:

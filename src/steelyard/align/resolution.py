@@ -73,9 +73,12 @@ class Resolution:
         """
         holdings = self.holdings
         stretches = pl.DataFrame(
-            {"group": self.gold.group[holdings.piece], "query": place[self.gold.query[holdings.piece]],
-             "chunk": holdings.chunk}
-        ).with_row_index("row")  # fmt: skip
+            {
+                "group": self.gold.group[holdings.piece],
+                "query": place[self.gold.query[holdings.piece]],
+                "chunk": holdings.chunk,
+            }
+        ).with_row_index("row")
         shown = stretches.join(ranking, on=["query", "chunk"], maintain_order="left")
         retrieved = holdings.take(shown["row"].to_numpy().astype(np.int64))
         first, by_parts = retrieved.first_ranks(shown["rank"].to_numpy(), self.least)

@@ -231,8 +231,9 @@ class _Hits:
         counts = np.sum([np.bincount(query, minlength=len(self.truth)) for query, _ in parts], axis=0)
         self.seen |= counts > 0
         for start, end in _spans(counts, _GATHERED_ROWS):
-            pieces = [(query[a:b], frame[a:b]) for query, frame in parts
-                      for a, b in [np.searchsorted(query, (start, end))]]  # fmt: skip
+            pieces = [
+                (query[a:b], frame[a:b]) for query, frame in parts for a, b in [np.searchsorted(query, (start, end))]
+            ]
             order = _stable_order(np.concatenate([query for query, _ in pieces]) - start)
             queries = start + np.flatnonzero(counts[start:end])
             frame = pl.concat([frame for _, frame in pieces])[order]
@@ -298,8 +299,9 @@ class _Hits:
 
     def aligned(self) -> list[Aligned]:
         """Everything in the truth's order, run by run."""
-        query, rank, label = (np.concatenate([np.zeros(0, np.int64), *parts])
-                              for parts in (self.query, self.rank, self.label))  # fmt: skip
+        query, rank, label = (
+            np.concatenate([np.zeros(0, np.int64), *parts]) for parts in (self.query, self.rank, self.label)
+        )
         hits = Hits(query, rank, self.truth.gain[label], self.n_retrieved, self.seen, self.tied)
         alignments = alignments_of(self.truth, hits)
         return [Aligned(a, len(unjudged)) for a, unjudged in zip(alignments, self.unjudged, strict=True)]

@@ -8,9 +8,7 @@ from typing import Any
 from steelyard.base.errors import quoted
 
 
-def differences(
-    one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, str, str]]:  # fmt: skip
+def differences(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str]]:
     """Each key that differs, with both values; those of tables within by their path, such as judge.model.
 
     >>> list(differences({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {}}))

@@ -116,7 +116,7 @@ class IdIndex:
 
     def _find_others(
         self, segment: Ints, counts: Ints, rows: Ints, hashes: Hashes, ids: pl.Series
-    ) -> tuple[Ints, Ints]:  # fmt: skip
+    ) -> tuple[Ints, Ints]:
         block = np.searchsorted(np.cumsum(counts), rows, side="right")
         keys = _keys(segment[block], hashes[rows])
         at = np.searchsorted(self.other_keys, keys)

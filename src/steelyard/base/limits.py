@@ -37,8 +37,10 @@ class Limits:
         """The words behind "a number": "from 0", "above 0 and below 1"."""
         lower = f"from {self.least:g}" if math.isfinite(self.least) else f"above {self.above:g}"
         upper = f"to {self.most:g}" if math.isfinite(self.most) else f"below {self.below:g}"
-        parts = [lower * (math.isfinite(self.least) or math.isfinite(self.above)),
-                 upper * (math.isfinite(self.most) or math.isfinite(self.below))]  # fmt: skip
+        parts = [
+            lower * (math.isfinite(self.least) or math.isfinite(self.above)),
+            upper * (math.isfinite(self.most) or math.isfinite(self.below)),
+        ]
         words = [part for part in parts if part]
         return (" " if math.isfinite(self.least) and math.isfinite(self.most) else " and ").join(words)
 

@@ -158,8 +158,9 @@ class WeighOptions(Options):
         None,
         "Where decisions of people are kept, which correct means: FILE, or NAME=FILE for each system ({name: labels}); "
         "by default in the run folders. In Python, False: none.",
-        many=True, without="--no-labels",
-    )  # fmt: skip
+        many=True,
+        without="--no-labels",
+    )
     normalise_ids: IdForm | None = _option(
         None, "Bring the ids of questions and documents into one Unicode form before they are compared."
     )
@@ -210,8 +211,9 @@ class TestOptions(Options):
         None,
         "Verdicts of both judges on the same answers, where systems were judged by two: what is the judges' is taken "
         "off the differences. By default what both judged of the runs themselves.",
-        nargs=2, metavar=("OLD", "NEW"),
-    )  # fmt: skip
+        nargs=2,
+        metavar=("OLD", "NEW"),
+    )
     mixed_judges: bool = _option(
         False, "Allow measures of answers of systems that were judged in different ways; these are not tested."
     )
@@ -285,9 +287,7 @@ class DiagnoseOptions(Options):
         None, "Results that count as found; k of the measure, else 5.", flags="--k -k"
     )
     measure: object = _option(
-        None,
-        "What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.",
-        flags="--measure -m",
+        None, "What gains are counted in; evidence_recall@5, and of documents named by id ndcg@5.", flags="--measure -m"
     )
     baseline: str | None = _option(None, "The system that the others are compared with; the first one by default.")
     reranked: Mapping[str, bool] | None = _option(None, "")

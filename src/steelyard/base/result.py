@@ -53,9 +53,7 @@ class Result:
         text: str = _writing().text_of(self, format, options, **view)
         return text
 
-    def write(
-        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
-    ) -> None:  # fmt: skip
+    def write(self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any) -> None:
         """Write the result into a file, whole or not at all.
 
         path     its suffix names the format: .html, .md, .tex, .csv, .json, .parts.json for `read`, or else plain text;

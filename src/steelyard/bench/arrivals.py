@@ -36,7 +36,7 @@ class Schedule:
     @classmethod
     def at_rate(
         cls, rate: float, duration_s: float, arrivals: Arrivals, rng: np.random.Generator, *, warm_up_s: float = 0.0
-    ) -> Schedule:  # fmt: skip
+    ) -> Schedule:
         """One rate throughout, as `arrival_times` lays it down; the warm-up comes before `duration_s`."""
         return cls(arrival_times(rate, warm_up_s + duration_s, arrivals, rng) - warm_up_s, rate)
 
@@ -178,7 +178,7 @@ class ArrivalLog:
 
     def schedule(
         self, speed: float, rng: np.random.Generator, *, duration_s: float | None = None, warm_up_s: float = 0.0
-    ) -> Schedule:  # fmt: skip
+    ) -> Schedule:
         """The requests at so many times their speed, with their bursts; before them, a warm-up at their mean rate.
 
         Within a whole second, times are drawn evenly: all at its beginning would be bursts that nobody saw.

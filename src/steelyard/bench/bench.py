@@ -64,10 +64,13 @@ class Bench(Result):
             )
         ceilings, blocks = folder.path / CEILINGS, folder.manifest.get("blocks")
         bench = cls(
-            folder, BenchConfig.stored(folder.config), read_scores(folder.scores, advice=_AGAIN),
+            folder,
+            BenchConfig.stored(folder.config),
+            read_scores(folder.scores, advice=_AGAIN),
             ceilings=read_scores(ceilings, advice=_AGAIN) if ceilings.exists() else None,
-            requests=read_requests(folder.path, blocks), rankings=read_rankings(folder.path, blocks),
-        )  # fmt: skip
+            requests=read_requests(folder.path, blocks),
+            rankings=read_rankings(folder.path, blocks),
+        )
         bench._check_fit()
         return bench
 

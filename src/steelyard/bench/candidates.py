@@ -140,9 +140,7 @@ def _query_ids(gold: Truth | Questions) -> list[str]:
     return list(gold.query_ids) if isinstance(gold, Truth) else sorted(question.query_id for question in gold)
 
 
-def _lists(
-    outputs: Outputs, query_ids: Sequence[str], config: BenchConfig
-) -> tuple[dict[str, list[str]], list[Note]]:  # fmt: skip
+def _lists(outputs: Outputs, query_ids: Sequence[str], config: BenchConfig) -> tuple[dict[str, list[str]], list[Note]]:
     """query_id -> documents, best first, of every question; and what was done to the lists."""
     notes = list[Note]()
     if outputs.candidates is not None and (outputs.folder is None or outputs.folder.reranks is not False):
@@ -196,9 +194,10 @@ def _texts(doc_ids: Sequence[str], outputs: Outputs, inputs: Inputs) -> dict[str
     texts = own | dict(inputs.texts(others))
     if absent := [id for id in doc_ids if id not in texts]:
         advice = (
-            "name the documents with their texts: documents = \"corpus.jsonl\"" if len(absent) == len(doc_ids)
+            'name the documents with their texts: documents = "corpus.jsonl"'
+            if len(absent) == len(doc_ids)
             else "add them to the documents, or leave them out with `exclude`"
-        )  # fmt: skip
+        )
         raise InputError(f"{outputs.name}: {_counted(absent, len(doc_ids), 'candidate')} no text; {advice}")
     return {id: texts[id] for id in doc_ids}
 
@@ -212,9 +211,10 @@ def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
     }
     if absent := [query_id for query_id in query_ids if query_id not in queries]:
         advice = (
-            "name the file that says what is asked: queries = \"queries.jsonl\"" if len(absent) == len(query_ids)
+            'name the file that says what is asked: queries = "queries.jsonl"'
+            if len(absent) == len(query_ids)
             else "add them to the questions, or take them out of the truth"
-        )  # fmt: skip
+        )
         raise InputError(f"{inputs.gold.name}: {_counted(absent, len(query_ids), 'question')} no text; {advice}")
     return queries
 

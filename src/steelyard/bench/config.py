@@ -128,17 +128,18 @@ Limit = Annotated[
 Slo = Annotated[
     dict[str, Limit], BeforeValidator(parse_slo), AfterValidator(_check_slo), Words("a table such as { p95 = 0.5 }")
 ]
-Measures = Annotated[
-    list[Text], Field(min_length=1), AfterValidator(parse_measures), AfterValidator(_check_mean)
-]  # fmt: skip
+Measures = Annotated[list[Text], Field(min_length=1), AfterValidator(parse_measures), AfterValidator(_check_mean)]
 Depths = Annotated[
-    list[Count], Field(min_length=1), AfterValidator(lambda depths: sorted(set(depths))),
+    list[Count],
+    Field(min_length=1),
+    AfterValidator(lambda depths: sorted(set(depths))),
     Words("a list of whole numbers from 1"),
-]  # fmt: skip
+]
 ArrivalsOrLog = Annotated[
-    Arrivals | Path, BeforeValidator(lambda value: value if value in get_args(Arrivals) else parse_path(value)),
+    Arrivals | Path,
+    BeforeValidator(lambda value: value if value in get_args(Arrivals) else parse_path(value)),
     Words('"poisson", "constant" or a log of times of arrival'),
-]  # fmt: skip
+]
 
 # Tables --------------------------------------------------------------------------------------------------------------
 
@@ -481,13 +482,15 @@ class BenchConfig(Written, _Table):
                 raise SettingError(
                     f"{name} may take {limit:g} s, but requests are given up after {self.timeout:g} s; name "
                     f'milliseconds as text ({name} = "{limit:g}ms"), or raise timeout',
-                    "load", "slo",
-                )  # fmt: skip
+                    "load",
+                    "slo",
+                )
         if load is not None and load.depth is not None and load.depth not in self.depths:
             raise SettingError(
                 f"load.depth is {load.depth}; expected one of depths: {', '.join(map(str, self.depths))}",
-                "load", "depth",
-            )  # fmt: skip
+                "load",
+                "depth",
+            )
         for name in self.systems:
             if "@" in name:
                 raise SettingError(
@@ -497,8 +500,9 @@ class BenchConfig(Written, _Table):
         if len(bases) > 1:
             raise SettingError(
                 f"{bases[0]} and {bases[1]} both rerank nothing; keep one of them, or name a `rerank`",
-                "systems", bases[1],
-            )  # fmt: skip
+                "systems",
+                bases[1],
+            )
         return self
 
 

@@ -116,10 +116,13 @@ STAGES = pl.Schema({**_AT, "stage": pl.String, "n": pl.Int64, "p50": pl.Float64,
 
 STREAMING = pl.Schema(
     {
-        **_AT, "n": pl.Int64, **_with_interval("ttft_p50", "ttft_p95", "itl_p50", "itl_p95"), "tokens": pl.Float64,
+        **_AT,
+        "n": pl.Int64,
+        **_with_interval("ttft_p50", "ttft_p95", "itl_p50", "itl_p95"),
+        "tokens": pl.Float64,
         "tokens_per_s": pl.Float64,
     }
-)  # fmt: skip
+)
 """A row for each system, depth and load whose answers came token by token; milliseconds, with 95% intervals.
 
 ttft_p50, ttft_p95   to the first token, from the intended start; requests without an answer are infinitely slow

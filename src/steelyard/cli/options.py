@@ -68,28 +68,34 @@ RUNS = argument(
 PILOT_TRUTH = argument("truth", nargs="?", help="Truth of a pilot, as of `compare`; none with --sd.")
 PILOT_RUNS = argument("runs", nargs="*", help="One run of the pilot, or better two or several.")
 MEASURES = repeated(
-    "--measure", "-m", dest="measures",
+    "--measure",
+    "-m",
+    dest="measures",
     help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",
-)  # fmt: skip
+)
 ON_DUPLICATE = argument(
-    "--on-duplicate", choices=get_args(OnDuplicate), default=defaults.ON_DUPLICATE,
+    "--on-duplicate",
+    choices=get_args(OnDuplicate),
+    default=defaults.ON_DUPLICATE,
     help="A document twice in one question: refuse, keep the first, or the highest.",
-)  # fmt: skip
+)
 UNIT = argument(
-    "--unit", choices=get_args(Unit),
+    "--unit",
+    choices=get_args(Unit),
     help="What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
     "names whole ones.",
-)  # fmt: skip
+)
 CLUSTER = argument(
     "--cluster",
     help="Questions that count as one: doc (those with the same main gold document), or a field of the questions, "
     "e.g. conversation.",
 )
 VERDICTS = repeated(
-    "--verdicts", dest="verdicts",
+    "--verdicts",
+    dest="verdicts",
     help="Verdicts on answers: FILE, or NAME=FILE for each system; by default those in the run folders, else those of "
     "the lexical judge.",
-)  # fmt: skip
+)
 JUDGE = argument(
     "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
 )
@@ -102,31 +108,38 @@ REVIEWED_RUNS = argument(
     help="One or several: a run folder, or outputs with answers (JSONL, rows of other tools); NAME=FILE.",
 )
 LABELS = repeated(
-    "--labels", dest="labels",
+    "--labels",
+    dest="labels",
     help="Where decisions of people are kept: FILE, or NAME=FILE for each system; by default in the run folders.",
-)  # fmt: skip
+)
 ITEM_TABLE = argument(
-    "--table", choices=get_args(ItemTable), default="grounded",
+    "--table",
+    choices=get_args(ItemTable),
+    default="grounded",
     help="What people decide: grounded (is a sentence supported by all that was retrieved), joint (by what it cites), "
     "correctness (by the gold answers), said (is a gold sentence in the answer).",
-)  # fmt: skip
+)
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )
 DEPTH = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
 CONCURRENCY = argument(
-    "--concurrency", type=int,
+    "--concurrency",
+    type=int,
     help="Questions under way at once, as far as the stages take several; by default what the configuration says, "
     "else 8 where a stage calls out.",
-)  # fmt: skip
+)
 
 
 def _format(*choices: str, default: str = "what --output ends in") -> Argument:
     """In which of some formats a result is written."""
     return argument(
-        "--format", "-f", choices=choices, metavar="FORMAT",
+        "--format",
+        "-f",
+        choices=choices,
+        metavar="FORMAT",
         help=f"How to write the result: {', '.join(choices)}; by default {default}.",
-    )  # fmt: skip
+    )
 
 
 FORMAT = _format("table", "json", "csv", "markdown", "latex", "trec")
@@ -161,18 +174,14 @@ MODEL = (
 """What a judge asks, and what that may cost."""
 JUDGING = (
     argument(
-        "--judge", default=defaults.JUDGE,
-        help="lexical, embedding, nli, llm, or one of your own: module:object.",
+        "--judge", default=defaults.JUDGE, help="lexical, embedding, nli, llm, or one of your own: module:object."
     ),
     *MODEL,
     argument("--threshold", type=float, help="The score from which on a sentence is supported."),
     argument("--epochs", type=int, help="Of llm: how often the same is asked."),
-)  # fmt: skip
+)
 """Who judges, and its settings."""
 DRY_RUN = flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing.")
 KEEP_ANSWERS = flag(
-    "--cache",
-    action=argparse.BooleanOptionalAction,
-    default=True,
-    help="Keep what a model answers for the next time.",
+    "--cache", action=argparse.BooleanOptionalAction, default=True, help="Keep what a model answers for the next time."
 )

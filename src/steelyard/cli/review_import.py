@@ -13,9 +13,7 @@ from steelyard.reviewing.forms import ImportedLabels
 from steelyard.reviewing.importing import import_review
 
 
-def run(
-    files: list[str], *, into: list[str], format: str | None, output: Path | None, lang: str | None
-) -> None:  # fmt: skip
+def run(files: list[str], *, into: list[str], format: str | None, output: Path | None, lang: str | None) -> None:
     """Take decisions in, and write what they are."""
     words, format = read_words(lang), chosen_format(ImportedLabels, output, format)
     refuse_overwriting(output or "-", files)

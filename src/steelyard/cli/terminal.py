@@ -82,9 +82,8 @@ def show(text: str) -> None:
 
 
 def write_result(
-    result: Result, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False,
-    **options: Any,
-) -> None:  # fmt: skip
+    result: Result, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False, **options: Any
+) -> None:
     """Write what a command computed into a file, else onto the screen; exact bytes go into files and pipes.
 
     safe_csv   whether no spreadsheet is to take a text of CSV for a formula

@@ -11,10 +11,7 @@ _LONG = ["help", "version", "query_eval_wanted", "measure=", "complete_rel_info_
          "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
          "Results_format=", "Output_old_results_format=", "Zscore="]  # fmt: skip
 _SHORT_OF = {f"--{name.rstrip('=')}": f"-{name[0]}" for name in _LONG}
-_REFUSED = {
-    "-Z": "z-scores are not supported",
-    "-D": "debug output is not supported",
-}
+_REFUSED = {"-Z": "z-scores are not supported", "-D": "debug output is not supported"}
 _USAGE = "usage: steelyard trec-eval [-q] [-c] [-n] [-J] [-l N] [-M N] [-N N] [-m MEASURE[.PARAMS]] ... QRELS RUN"
 
 

@@ -213,12 +213,15 @@ def _with_lists(comparison: Comparison, weighing: Weighing, scores: Scores, move
     return replace(
         comparison,
         sensitivity=sensitivity(
-            scores.systems, weighing.run_alignments, scores.measures,
-            counted=np.broadcast_to(compared, scores.values.shape), n_runs=weighing.n_runs,
+            scores.systems,
+            weighing.run_alignments,
+            scores.measures,
+            counted=np.broadcast_to(compared, scores.values.shape),
+            n_runs=weighing.n_runs,
         ),
         changes=changes(weighing, scores, baseline=comparison.reference, systems=others, n=n) if n else (),
         settings=_settings(weighing, comparison.reference),
-    )  # fmt: skip
+    )
 
 
 def _settings(weighing: Weighing, reference: str) -> SettingsDiff | None:

@@ -210,7 +210,7 @@ def plan(
 
 def _scores(
     truth: object, runs: object, measures: Iterable[str | Measure] | str | Measure, options: Mapping[str, Any]
-) -> Scores:  # fmt: skip
+) -> Scores:
     """The pilot's values of the one measure."""
     pilot = weighed_or_scores("plan", truth, runs, WeighOptions.among(options))
     if isinstance(pilot, Weighing):

@@ -116,9 +116,10 @@ class JudgeShifts:
         """Share of the differences of some samples, as they were judged, that is due to judges."""
         rows = [
             self._row(sample, i, plan, anchors)
-            for sample in samples for i, system in enumerate(plan.systems)
+            for sample in samples
+            for i, system in enumerate(plan.systems)
             if (anchors := self.shifts.get((system, str(sample.measure)))) is not None
-        ]  # fmt: skip
+        ]
         frame = pl.DataFrame(rows, schema=COLUMNS).with_columns(pl.col(pl.Float64).fill_nan(None))
         return Drift(frame, self.differing, self.frozen)
 
@@ -153,8 +154,9 @@ def without_tests(sample: Sample, scores: Scores) -> Sample:
         how.setdefault(system, []).append(method)
     errors = {
         (i, j): MeanError(float(sample.means[j] - sample.means[i]), math.nan, -1, sample.values.shape[1])
-        for (i, one), (j, other) in permutations(enumerate(scores.systems), 2) if how.get(one) != how.get(other)
-    }  # fmt: skip
+        for (i, one), (j, other) in permutations(enumerate(scores.systems), 2)
+        if how.get(one) != how.get(other)
+    }
     return replace(sample, errors=errors, lack="other judge") if errors else sample
 
 
@@ -180,8 +182,9 @@ def judge_shifts(
     how = _methods(scores)
     differing = {
         system: first_difference(how[plan.reference_name], method)
-        for system, method in how.items() if method != how[plan.reference_name]
-    }  # fmt: skip
+        for system, method in how.items()
+        if method != how[plan.reference_name]
+    }
     if plan.test != "t":
         raise InputError(
             f"{judges_differ([scores])}; what is the judges' is taken off by t tests alone: leave out --test, or "
@@ -198,21 +201,26 @@ def judge_shifts(
         (system, str(measure)): anchor_shift(
             measure, of_baseline, weighing.answers.verdicts_of(system), scores.query_ids
         )
-        for system in differing for measure in specs
-    }  # fmt: skip
+        for system in differing
+        for measure in specs
+    }
     likeness = {
         (system, str(measure)): anchor_likeness(
             measure, of_baseline, weighing.answers.verdicts_of(system), scores.query_ids
         )
-        for system in differing for measure in specs
-    }  # fmt: skip
+        for system in differing
+        for measure in specs
+    }
     return JudgeShifts(shifts, differing, likeness=likeness)
 
 
 def _of_dates(
-    scores: Scores, specs: Sequence[Measure], weighing: Weighing | None, plan: Plan,
+    scores: Scores,
+    specs: Sequence[Measure],
+    weighing: Weighing | None,
+    plan: Plan,
     anchors: tuple[object, object] | None,
-) -> JudgeShifts | None:  # fmt: skip
+) -> JudgeShifts | None:
     """Shifts of one judge on anchors between dates; None where it says the same, or there are few of them.
 
     A model behind an address may change while its name stays: where its verdicts on the same texts differ, dates are
@@ -310,9 +318,12 @@ def check_anchors(shifts: JudgeShifts, samples: Sequence[Sample], plan: Plan) ->
 
 
 def _frozen(
-    specs: Sequence[Measure], baseline: str, differing: Mapping[str, Mapping[str, Any]],
-    how: Mapping[str, Mapping[str, Any]], anchors: tuple[object, object],
-) -> dict[tuple[str, str], AnchorShift]:  # fmt: skip
+    specs: Sequence[Measure],
+    baseline: str,
+    differing: Mapping[str, Mapping[str, Any]],
+    how: Mapping[str, Mapping[str, Any]],
+    anchors: tuple[object, object],
+) -> dict[tuple[str, str], AnchorShift]:
     """The shifts on anchors that were kept for it.
 
     Raises   InputError for verdicts that are by other judges than the systems'.

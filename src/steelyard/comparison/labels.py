@@ -61,8 +61,9 @@ def label_corrections(scores: Scores, plan: Plan) -> LabelCorrections | None:
     whole = of_all if plan.test == "t" else []
     unlabelled = {
         name: [system for system in scores.systems if system not in systems]
-        for name, systems in labelled.items() if 0 < len(systems) < len(scores.systems)
-    }  # fmt: skip
+        for name, systems in labelled.items()
+        if 0 < len(systems) < len(scores.systems)
+    }
     rows = [row for j, measure in enumerate(scores.measures) if str(measure) in whole for row in _rows(scores, j, plan)]
     return LabelCorrections(pl.DataFrame(rows, schema=COLUMNS), unlabelled, () if plan.test == "t" else of_all)
 
@@ -72,12 +73,15 @@ def _rows(scores: Scores, j: int, plan: Plan) -> Sequence[Mapping[str, object]]:
     means = values[:, ~np.isnan(values).any(axis=0)].mean(axis=1)
     return [
         {
-            "measure": name, "system": system, "n_labels": scores.corrections[system][name].mean.n_labels,
+            "measure": name,
+            "system": system,
+            "n_labels": scores.corrections[system][name].mean.n_labels,
             "n_undecided": scores.corrections[system][name].mean.n_undecided,
-            "judge": means[i], "as_judged": None if i == plan.reference else means[i] - means[plan.reference],
+            "judge": means[i],
+            "as_judged": None if i == plan.reference else means[i] - means[plan.reference],
         }
         for i, system in enumerate(scores.systems)
-    ]  # fmt: skip
+    ]
 
 
 def with_pseudo_values(scores: Scores, corrections: LabelCorrections) -> Scores:
@@ -99,9 +103,12 @@ def corrected_sample(sample: Sample, scores: Scores, plan: Plan) -> Sample:
     errors: dict[tuple[int, int], MeanError] = {}
     for first, second in pairs:
         errors[first, second] = corrected_difference(
-            differences(sample.values[first], sample.values[second]), [of_measure[second], of_measure[first]],
-            share=min(n / max(n_all, 1), 1.0), clusters=sample.clusters, places=[sample.common] * 2,
-        )  # fmt: skip
+            differences(sample.values[first], sample.values[second]),
+            [of_measure[second], of_measure[first]],
+            share=min(n / max(n_all, 1), 1.0),
+            clusters=sample.clusters,
+            places=[sample.common] * 2,
+        )
         own = errors[first, second]
         errors[second, first] = replace(own, mean=-own.mean, below=own.above, above=own.below)
     return replace(sample, errors=errors, lack="few labels")

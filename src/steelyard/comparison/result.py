@@ -273,8 +273,9 @@ class Comparison(Result):
     @cached_property
     def lacking(self) -> dict[str, dict[str, int]]:
         """By measure: system -> questions that it has no value for, of the systems that lack any."""
-        return {measure: {row.system: row.n_lacking for row in rows if row.n_lacking}
-                for measure, rows in self.rows.items()}  # fmt: skip
+        return {
+            measure: {row.system: row.n_lacking for row in rows if row.n_lacking} for measure, rows in self.rows.items()
+        }
 
     @cached_property
     def missing(self) -> dict[str, int]:

@@ -133,6 +133,8 @@ def _needed(rows: pl.DataFrame, plan: Plan) -> Iterable[int | None]:
         "n", "difference", "effect", "detectable", "verdict", "unit_size", "unit_effect"
     ).iter_rows():
         asked = plan.is_of_means and verdict == "no difference shown" and effect is not None
-        yield questions_for(
-            effect, n=n, difference=difference, detectable=detectable, plan=plan, units=Units(*units)
-        ) if asked else None  # fmt: skip
+        yield (
+            questions_for(effect, n=n, difference=difference, detectable=detectable, plan=plan, units=Units(*units))
+            if asked
+            else None
+        )

@@ -115,11 +115,13 @@ def with_gold(scores: Scores) -> Scores:
     others = [str(measure) for measure in scores.measures if str(measure) not in bare]
     if str(scores.primary) in bare:
         remedy = (
-            f"name what was measured first: -m {others[0]}" if others
-            else "add expected answers (`answer`) to the questions" if scores.of_answers[0]
+            f"name what was measured first: -m {others[0]}"
+            if others
+            else "add expected answers (`answer`) to the questions"
+            if scores.of_answers[0]
             else "grade what was retrieved: `steelyard label QUESTIONS RUN... -o grades.jsonl`; "
             "`steelyard evaluate` says more"
-        )  # fmt: skip
+        )
         raise InputError(
             f"{scores.primary}: nothing was measured, as none of the {n} questions has gold for it; {remedy}"
         )

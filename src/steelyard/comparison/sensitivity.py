@@ -69,8 +69,9 @@ class Sensitivity:
         columns = ("mean", "low", "high", "judged", "tie_mass", "tie_low", "tie_high")
         named = pl.DataFrame(
             [(str(measure), system) for measure in self.measures for system in self.systems],
-            schema={"measure": pl.String, "system": pl.String}, orient="row",
-        )  # fmt: skip
+            schema={"measure": pl.String, "system": pl.String},
+            orient="row",
+        )
         return named.with_columns(pl.Series(name, getattr(self, name).T.ravel(), nan_to_null=True) for name in columns)
 
 
@@ -144,8 +145,11 @@ def overlapping(s: Sensitivity, j: int) -> list[tuple[str, str]]:
     document have no intervals but their means, and are never such a pair.
     """
     low, high, mean = s.low[:, j], s.high[:, j], s.mean[:, j]
-    return [(s.systems[x], s.systems[y]) for x, y in combinations(range(len(s.systems)), 2)
-            if mean[x] != mean[y] and low[x] <= high[y] and low[y] <= high[x]]  # fmt: skip
+    return [
+        (s.systems[x], s.systems[y])
+        for x, y in combinations(range(len(s.systems)), 2)
+        if mean[x] != mean[y] and low[x] <= high[y] and low[y] <= high[x]
+    ]
 
 
 def count_overlapping(s: Sensitivity, j: int) -> int:

@@ -90,9 +90,12 @@ class SharedGold:
 
 
 def question_clusters(
-    cluster: str | Mapping[str, object], *, gold: Truth | Questions, questions: Mapping[str, Question],
+    cluster: str | Mapping[str, object],
+    *,
+    gold: Truth | Questions,
+    questions: Mapping[str, Question],
     query_ids: Sequence[str],
-) -> Clustering:  # fmt: skip
+) -> Clustering:
     """The clusters of the questions.
 
     cluster    "doc": questions with the same gold document are in one, of several documents that with the highest

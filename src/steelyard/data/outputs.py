@@ -74,10 +74,7 @@ class Outputs:
     """
 
     def __init__(
-        self,
-        lines: Iterable[Mapping[str, Any]] | Mapping[Any, Any] | _Contents,
-        *,
-        name: str = "run",
+        self, lines: Iterable[Mapping[str, Any]] | Mapping[Any, Any] | _Contents, *, name: str = "run"
     ) -> None:
         contents = lines if isinstance(lines, _Contents) else _parse(name, _placed_lines(lines, name), None)
         self.run, self.name = contents.run, contents.run.name

@@ -176,9 +176,11 @@ def _part(ids: pl.DataFrame, labels: pl.Series, raters: pl.Series, origin: str) 
 def _of_qrels(frame: pl.DataFrame, name: str, origin: str) -> pl.DataFrame:
     labels = frame.drop_nulls().rename({"query_id": "question", "gain": "label"})
     return labels.with_columns(
-        item=pl.concat_str(["question", "doc_id"], separator=_BETWEEN), rater=pl.lit(name), origin=pl.lit(origin),
+        item=pl.concat_str(["question", "doc_id"], separator=_BETWEEN),
+        rater=pl.lit(name),
+        origin=pl.lit(origin),
         row=pl.int_range(1, pl.len() + 1),
-    ).select(RATING.names())  # fmt: skip
+    ).select(RATING.names())
 
 
 def _column(frame: pl.DataFrame, names: Sequence[str], *, origin: str, named: str | None = None) -> str | None:

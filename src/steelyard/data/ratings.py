@@ -242,9 +242,12 @@ def _settled(rows: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _ratings(
-    rows: pl.DataFrame, raters: Sequence[str], categories: Sequence[Label] | None,
-    off_scale: Mapping[str, Mapping[Label, int]], n_repeated: int,
-) -> Ratings:  # fmt: skip
+    rows: pl.DataFrame,
+    raters: Sequence[str],
+    categories: Sequence[Label] | None,
+    off_scale: Mapping[str, Mapping[Label, int]],
+    n_repeated: int,
+) -> Ratings:
     listed = categories or [_plain(label) for label in rows["label"].unique().sort()]
     by_item = rows.group_by("item").agg(pl.col("question").first(), pl.col("doc_id").first()).sort("item")
     items = by_item["item"].to_list()
@@ -252,9 +255,10 @@ def _ratings(
     code_of = [listed.index(_plain(label)) for label in places]
     codes = np.full((len(raters), len(items)), -1, np.int64)
     at = {
-        "rater": _places(rows["rater"], raters), "item": _places(rows["item"], items),
+        "rater": _places(rows["rater"], raters),
+        "item": _places(rows["item"], items),
         "label": np.array(code_of, np.int64)[_places(rows["label"], places)],
-    }  # fmt: skip
+    }
     codes[at["rater"], at["item"]] = at["label"]
     questions = by_item["question"].to_list()
     clusters = None

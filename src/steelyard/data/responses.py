@@ -55,8 +55,10 @@ def encode_response(query_id: str, response: Response) -> bytes:
     b'{"qid":"q1","query":"why?","retrieved":[{"id":"d#2","score":0.5}],"latency_ms":{"total":1.25}}\n'
     """
     line: dict[str, Any] = {
-        "qid": query_id, "query": response.query, "retrieved": [_fields(passage) for passage in response.passages]
-    }  # fmt: skip
+        "qid": query_id,
+        "query": response.query,
+        "retrieved": [_fields(passage) for passage in response.passages],
+    }
     if response.candidates is not None:
         line["candidates"] = response.candidates
     if response.answer is not None:

@@ -70,9 +70,7 @@ class Truth:
         return cls(formats.open_truth(path, format), on_duplicate=on_duplicate)
 
     def _in_memory(self, data: object, name: str) -> formats.TruthFile:
-        return formats.TruthFile(
-            name, lambda: objects.truth_frame(data, name), lambda query, doc: name, None
-        )  # fmt: skip
+        return formats.TruthFile(name, lambda: objects.truth_frame(data, name), lambda query, doc: name, None)
 
     def _rows(self, labels: pl.DataFrame, query: Ints, locate: Locate, on_duplicate: OnDuplicate) -> Ints:
         """The rows of the labels by query, then gain, best first, with every document once for a query.

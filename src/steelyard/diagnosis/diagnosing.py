@@ -282,16 +282,17 @@ def _objection(spec: Measure, weighing: Weighing) -> str:
     incomplete = any(s.evidence and not s.evidence.table.complete for s in weighing.weighed)
     objections = {
         "it is of answers, not of what was retrieved": definition.of_answers,
-        "it is no mean of values from 0 to 1, of which higher ones are better":
-            definition.range != (0.0, 1.0) or not definition.higher_is_better or spec.share is not None
-            or definition.aggregate != "mean",
+        "it is no mean of values from 0 to 1, of which higher ones are better": definition.range != (0.0, 1.0)
+        or not definition.higher_is_better
+        or spec.share is not None
+        or definition.aggregate != "mean",
         "it is computed from numbers, not from rankings": "numbers" in inputs,
         "what is shown beside the gold is not known for another order": spec.name in ("span_precision", "span_iou"),
         "documents are named by id, without evidence": inputs & {"pieces", "characters"} and not weighing.by_evidence,
         "the place of some gold is unknown": "characters" in inputs and not _are_placed(weighing),
-        "without the corpus, each ideal list holds what the system retrieved itself":
-            spec.name in OF_IDEALS and incomplete,
-    }  # fmt: skip
+        "without the corpus, each ideal list holds what the system retrieved itself": spec.name in OF_IDEALS
+        and incomplete,
+    }
     return next((objection for objection, holds in objections.items() if holds), "")
 
 

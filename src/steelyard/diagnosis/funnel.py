@@ -242,13 +242,16 @@ class Funnel:
         """The same of some questions: (q,) a mask."""
         rows = np.flatnonzero(mask)
         return replace(
-            self, query_ids=[self.query_ids[q] for q in rows.tolist()], stage=self.stage[rows],
-            n_gold=self.n_gold[rows], pieces=self.pieces[rows],
+            self,
+            query_ids=[self.query_ids[q] for q in rows.tolist()],
+            stage=self.stage[rows],
+            n_gold=self.n_gold[rows],
+            pieces=self.pieces[rows],
             cited=None if self.cited is None else self.cited[rows],
             split=None if self.split is None else self.split[rows],
             judged=None if self.judged is None else self.judged[rows],
             unseen=None if self.unseen is None else self.unseen[rows],
-        )  # fmt: skip
+        )
 
 
 def funnel(

@@ -208,9 +208,11 @@ class DuplicateTexts:
         query, rank = once["query"].to_numpy(), once["place"].to_numpy()
         order = rank_order(query, rank)
         evidence = a.evidence and replace(
-            a.evidence, pieces=self._moved(a.evidence.pieces), counted=self.without(a.evidence.counted),
+            a.evidence,
+            pieces=self._moved(a.evidence.pieces),
+            counted=self.without(a.evidence.counted),
             gold=self._moved(a.evidence.gold),
-        )  # fmt: skip
+        )
         return replace(
             a, starts=offsets(query, a.n_queries), hit_rank=rank[order], hit_gain=once["gain"].to_numpy()[order],
             evidence=evidence, ties=None,
@@ -223,9 +225,12 @@ class DuplicateTexts:
         query, rank = moved["query"].to_numpy(), moved["place"].to_numpy()
         order = rank_order(query, rank)
         return replace(
-            a, starts=offsets(query, a.n_queries), hit_rank=rank[order], hit_gain=moved["gain"].to_numpy()[order],
+            a,
+            starts=offsets(query, a.n_queries),
+            hit_rank=rank[order],
+            hit_gain=moved["gain"].to_numpy()[order],
             ties=None,
-        )  # fmt: skip
+        )
 
 
 def duplicate_texts(weighed: Weighed, k: int) -> DuplicateTexts | None:

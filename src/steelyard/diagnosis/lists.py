@@ -91,9 +91,11 @@ def reversed_lists(a: Alignment) -> Alignment:
     rank = a.n_retrieved[a.hit_query] + 1 - a.hit_rank
     order = rank_order(a.hit_query, rank)
     evidence = a.evidence and replace(
-        a.evidence, pieces=reversed_lists(a.evidence.pieces), counted=reversed_lists(a.evidence.counted),
+        a.evidence,
+        pieces=reversed_lists(a.evidence.pieces),
+        counted=reversed_lists(a.evidence.counted),
         gold=reversed_lists(a.evidence.gold),
-    )  # fmt: skip
+    )
     return replace(a, hit_rank=rank[order], hit_gain=a.hit_gain[order], evidence=evidence, ties=None)
 
 

@@ -185,22 +185,27 @@ class AnswerOutcomes:
             return int(((self.state == state) & np.isin(answerable, codes)).sum())
 
         return Abstention(
-            by, answered_rightly=count(ANSWERED, YES), abstained_wrongly=count(ABSTAINED, YES),
-            answered_wrongly=count(ANSWERED, NO), abstained_rightly=count(ABSTAINED, NO),
+            by,
+            answered_rightly=count(ANSWERED, YES),
+            abstained_wrongly=count(ABSTAINED, YES),
+            answered_wrongly=count(ANSWERED, NO),
+            abstained_rightly=count(ABSTAINED, NO),
             n_unknown=count(ANSWERED, OPEN, UNDEFINED) + count(ABSTAINED, OPEN, UNDEFINED),
-        )  # fmt: skip
+        )
 
     @property
     def frame(self) -> pl.DataFrame:
         """One row a question: system, query_id, outcome, gold_in_context (null where unknown), faithfulness."""
         gold = [{YES: True, NO: False}.get(code) for code in self.gold_in_context.tolist()]
-        return pl.DataFrame({
-            "system": pl.repeat(self.system, self.n_queries, dtype=pl.String, eager=True),
-            "query_id": pl.Series(self.query_ids, dtype=pl.String),
-            "outcome": pl.Series([OUTCOMES[place] for place in self.outcome.tolist()], dtype=pl.String),
-            "gold_in_context": pl.Series(gold, dtype=pl.Boolean),
-            "faithfulness": pl.Series(self.faithfulness).fill_nan(None),
-        })  # fmt: skip
+        return pl.DataFrame(
+            {
+                "system": pl.repeat(self.system, self.n_queries, dtype=pl.String, eager=True),
+                "query_id": pl.Series(self.query_ids, dtype=pl.String),
+                "outcome": pl.Series([OUTCOMES[place] for place in self.outcome.tolist()], dtype=pl.String),
+                "gold_in_context": pl.Series(gold, dtype=pl.Boolean),
+                "faithfulness": pl.Series(self.faithfulness).fill_nan(None),
+            }
+        )
 
     def by(self, mask: Bools) -> AnswerOutcomes:
         """The same of some questions: (q,) a mask."""
@@ -237,7 +242,9 @@ def answer_outcomes(
         system=system,
         query_ids=list(judged.query_id),
         outcome=place_outcomes(
-            judged.state, answerable, gold_in_context,
+            judged.state,
+            answerable,
+            gold_in_context,
             correct=_reaching(answer_recall, judged, criteria.correct, has_gold),
             faithful=_reaching(faithfulness, judged, criteria.faithful, sees_context & (n_units > 0)),
         ),
@@ -247,7 +254,7 @@ def answer_outcomes(
         state=judged.state,
         criteria=criteria,
         clusters=clusters,
-    )  # fmt: skip
+    )
 
 
 def _reaching(measure: Callable[[JudgedAnswers], Floats], judged: JudgedAnswers, least: float, defined: Bools) -> Codes:

@@ -51,9 +51,11 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(
         ("corrected", "corrected_low", "corrected_high", "people", "people_low", "people_high"), pl.Float64()
     ),
-    "n_labels": pl.Int64(), "worth": pl.Float64(), "n_undecided": pl.Int64(),
+    "n_labels": pl.Int64(),
+    "worth": pl.Float64(),
+    "n_undecided": pl.Int64(),
     **dict.fromkeys(("lowest", "lowest_low", "highest", "highest_high"), pl.Float64()),
-}  # fmt: skip
+}
 """What corrections add to a table of means."""
 
 
@@ -113,8 +115,9 @@ def taken(corrections: Corrections, systems: Sequence[str], measures: Sequence[s
     """Those of some systems and measures."""
     some = {
         system: {name: corrections[system][name] for name in measures if name in corrections[system]}
-        for system in systems if system in corrections
-    }  # fmt: skip
+        for system in systems
+        if system in corrections
+    }
     return {system: of for system, of in some.items() if of}
 
 

@@ -33,10 +33,12 @@ def correction_json(correction: Correction) -> dict[str, Any]:
         "n_strata": mean.n_strata,
         "method": mean.method,
         "n_undecided": correction.n_undecided,
-        **({} if mean.ends is None else {
-            "lowest": _labelled(mean.ends.lowest), "highest": _labelled(mean.ends.highest)
-        }),
-    }  # fmt: skip
+        **(
+            {}
+            if mean.ends is None
+            else {"lowest": _labelled(mean.ends.lowest), "highest": _labelled(mean.ends.highest)}
+        ),
+    }
 
 
 def correction_of(values: Mapping[str, Any], n_questions: int) -> Correction:

@@ -77,11 +77,14 @@ def samples_of(
     lists = _lists(outputs)
     return [
         Sample(
-            question, lists.get(question.query_id), outputs.answers.get(question.query_id),
-            values.get(question.query_id, {}), None if verdicts is None else verdicts.records.get(question.query_id),
+            question,
+            lists.get(question.query_id),
+            outputs.answers.get(question.query_id),
+            values.get(question.query_id, {}),
+            None if verdicts is None else verdicts.records.get(question.query_id),
         )
         for question in questions
-    ]  # fmt: skip
+    ]
 
 
 def _values(
@@ -116,8 +119,10 @@ def _rows(outputs: Outputs) -> Iterator[tuple[str, str]]:
 
 
 _RAGCHECKER_LABELS: Mapping[Label, str] = {
-    "supported": "Entailment", "contradicted": "Contradiction", "not_found": "Neutral",
-}  # fmt: skip
+    "supported": "Entailment",
+    "contradicted": "Contradiction",
+    "not_found": "Neutral",
+}
 
 
 def ragas(samples: Sequence[Sample], system: str) -> str:
@@ -215,8 +220,9 @@ def _ragas_row(sample: Sample) -> dict[str, Any]:
 
 def _deepeval_case(sample: Sample) -> dict[str, Any]:
     question = sample.question
-    metrics = [{"name": name, "score": _number(value), "reason": value.reason or None}
-               for name, value in sample.values.items()]  # fmt: skip
+    metrics = [
+        {"name": name, "score": _number(value), "reason": value.reason or None} for name, value in sample.values.items()
+    ]
     return _filled(
         {
             "query_id": question.query_id, "input": question.query or "", "actual_output": sample.answer or "",
@@ -231,9 +237,12 @@ def _ragchecker_result(sample: Sample) -> dict[str, Any]:
     seen = None if record is None or record.context is None else len(record.context)
     retrieved = [{"doc_id": id, "text": text or ""} for id, text in (sample.retrieved or ())[:seen]]
     base = {
-        "query_id": sample.question.query_id, "query": sample.question.query or "",
-        "gt_answer": sample.question.answer or "", "response": sample.answer or "", "retrieved_context": retrieved,
-    }  # fmt: skip
+        "query_id": sample.question.query_id,
+        "query": sample.question.query or "",
+        "gt_answer": sample.question.answer or "",
+        "response": sample.answer or "",
+        "retrieved_context": retrieved,
+    }
     metrics = {name: number for name, value in sample.values.items() if (number := _number(value)) is not None}
     return base | (_checked(record) if record is not None else {}) | {"metrics": metrics}
 
@@ -278,19 +287,22 @@ def _mtrag_metric(name: str) -> dict[str, Any]:
 def _mtrag_task(sample: Sample) -> dict[str, Any]:
     targets = [{"speaker": "agent", "text": answer} for answer in sample.question.answers]
     return {
-        "task_id": sample.question.query_id, "task_type": "rag",
+        "task_id": sample.question.query_id,
+        "task_type": "rag",
         "input": [{"speaker": "user", "text": sample.question.query or ""}],
         "contexts": [{"document_id": id} for id, _ in sample.retrieved or ()],
         **({"targets": targets} if targets else {}),
-    }  # fmt: skip
+    }
 
 
 def _mtrag_evaluation(sample: Sample, system: str) -> dict[str, Any]:
     numbers = {name: _number(value) for name, value in sample.values.items()}
     return {
-        "task_id": sample.question.query_id, "model_id": system, "model_response": sample.answer,
+        "task_id": sample.question.query_id,
+        "model_id": system,
+        "model_response": sample.answer,
         "annotations": {name: {"system": {"value": number}} for name, number in numbers.items() if number is not None},
-    }  # fmt: skip
+    }
 
 
 def _event_attributes(sample: Sample) -> Iterator[dict[str, Any]]:
@@ -299,12 +311,13 @@ def _event_attributes(sample: Sample) -> Iterator[dict[str, Any]]:
         number = _number(value)
         yield _filled(
             {
-                "gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": number,
+                "gen_ai.evaluation.name": name,
+                "gen_ai.evaluation.score.value": number,
                 "gen_ai.evaluation.explanation": value.reason or None if number is not None else None,
                 "gen_ai.response.id": sample.question.query_id,
                 "error.type": value.reason or "undefined" if number is None else None,
             }
-        )  # fmt: skip
+        )
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:

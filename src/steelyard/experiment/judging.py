@@ -294,7 +294,7 @@ def judge_panel(
     for member in members:
         verdicts = _of_member(member, system) or judge_answers(
             asked, system.outputs, make_judge(DEFAULT_JUDGE), system=system.name
-        )  # fmt: skip
+        )
         verdicts.check_outputs(system.outputs.digest(), system.name)
         own.append(verdicts)
     together = panel(own, weights=weights)

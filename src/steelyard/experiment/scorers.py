@@ -71,9 +71,11 @@ class Scorer:
         inputs, outputs, expectations   dicts with the parts of a sample; the answer alone may be a text
         Returns   NaN where the measure is undefined; with `feedback` that, of value and reason
         """
-        parts = [{"user_input": inputs} if isinstance(inputs, str) else inputs,
-                 {"response": outputs} if isinstance(outputs, str) else outputs,
-                 {"reference": expectations} if isinstance(expectations, str) else expectations]  # fmt: skip
+        parts = [
+            {"user_input": inputs} if isinstance(inputs, str) else inputs,
+            {"response": outputs} if isinstance(outputs, str) else outputs,
+            {"reference": expectations} if isinstance(expectations, str) else expectations,
+        ]
         value = self._value([part for part in parts if isinstance(part, Mapping)])
         if self._feedback is not None:
             return self._feedback(value=value.value, rationale=value.reason)

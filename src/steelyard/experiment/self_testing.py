@@ -145,6 +145,7 @@ def _output(question: Mapping[str, Any], place: int, sections: Mapping[str, str]
     places = [(place * _N_OTHERS + n) % len(others) for n in range(_N_OTHERS)]
     retrieved = gold | {others[n]: sections[others[n]] for n in places}
     return {
-        "qid": question["qid"], "answer": question["gold_answer"],
+        "qid": question["qid"],
+        "answer": question["gold_answer"],
         "retrieved": [{"id": id, "text": text} for id, text in retrieved.items()],
-    }  # fmt: skip
+    }

@@ -121,9 +121,11 @@ class _Paired:
         corrections = [scores.corrections.get(name, {}).get(str(measure)) for scores, name in sides.both]
         means = [None if correction is None else correction.mean for correction in corrections]
         labelled = None if means[0] is None or means[1] is None else (means[0], means[1])
-        rows = [mean.corrected.values for mean in labelled] if labelled and measure.share is None else [
-            _row(scores, name, measure) for scores, name in sides.both
-        ]  # fmt: skip
+        rows = (
+            [mean.corrected.values for mean in labelled]
+            if labelled and measure.share is None
+            else [_row(scores, name, measure) for scores, name in sides.both]
+        )
         at = [
             {scores.query_ids[q]: q for q in np.flatnonzero(~np.isnan(np.atleast_2d(row)).any(axis=0)).tolist()}
             for row, (scores, _) in zip(rows, sides.both, strict=True)

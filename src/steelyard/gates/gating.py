@@ -110,9 +110,8 @@ class Gate(Result):
 
 @with_options("gate")
 def gate(
-    scores: object = None, runs: object = None, /, profile: Profile | str | None = None,
-    **options: Unpack[GateKeywords],
-) -> Gate:  # fmt: skip
+    scores: object = None, runs: object = None, /, profile: Profile | str | None = None, **options: Unpack[GateKeywords]
+) -> Gate:
     """Judge systems by a profile's levels, by a baseline, and by what could not be measured; and a judge by labels.
 
     A level is reached where the whole 95% interval is at it or beyond; it is missed where the whole interval is short
@@ -224,7 +223,7 @@ def gate(
 
 def _stored(
     truth: object, runs: object, profile: Profile | None, questions: object, options: Mapping[str, Any]
-) -> StoredScores:  # fmt: skip
+) -> StoredScores:
     """Scores that are judged: those that are there, or those of runs that are weighed now.
 
     questions   of a run folder;   options   of weighing that are given
@@ -320,9 +319,11 @@ def _check_same_judge(scores: Scores, systems: list[str], other: Scores, partner
     """
     sides = ((scores, systems), (other, partners))
     names = [
-        str(measure) for measure in scores.measures if measure in other.measures
+        str(measure)
+        for measure in scores.measures
+        if measure in other.measures
         and not all(str(measure) in side.corrections.get(name, {}) for side, listed in sides for name in listed)
-    ]  # fmt: skip
+    ]
     if names:
         check_same_judge([side.filter(systems=listed, measures=names) for side, listed in sides])
 
@@ -413,9 +414,7 @@ def _baseline(
             raise InputError(f"{baseline}: is neither a system of the scores ({systems}) nor a file")
         own = {name: value for name, value in options.items() if name != "verdicts" and (name != "labels" or not value)}
         is_run = find_run_folder(baseline) is not None
-        baseline = open_scores(
-            baseline, measures=scores.measures, truth=truth, options=own if is_run else {}
-        ).scores  # fmt: skip
+        baseline = open_scores(baseline, measures=scores.measures, truth=truth, options=own if is_run else {}).scores
     check_scores("gate", baseline)
     baseline = cast("Scores", baseline)
     return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None

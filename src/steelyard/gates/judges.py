@@ -119,8 +119,11 @@ def judge_checks(calibration: Calibration, levels: JudgeLevels, min_labels: int)
     """True if a judge reaches each level with the whole interval, and passes its self-tests."""
     system = judge_name(calibration)
     counts = calibration.confusion
-    members = {"kappa": counts.n, "sensitivity": counts.hits + counts.misses,
-               "specificity": counts.false_alarms + counts.rejections}  # fmt: skip
+    members = {
+        "kappa": counts.n,
+        "sensitivity": counts.hits + counts.misses,
+        "specificity": counts.false_alarms + counts.rejections,
+    }
     for name, n in members.items():
         limit: float | None = getattr(levels, name)
         if limit is not None:

@@ -144,8 +144,9 @@ def _relative(table: RelativeTable | None) -> Relative | None:
     if not (aggregation := measure.aggregation).arithmetic:
         raise SettingError(
             f"{measure} is {aggregation.noun}, and relative changes are of arithmetic means; name a measure of these",
-            "relative", "measure",
-        )  # fmt: skip
+            "relative",
+            "measure",
+        )
     return Relative(measure, table.least)
 
 

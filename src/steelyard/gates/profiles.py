@@ -131,8 +131,11 @@ class Profile:
         that are handed in are not among them.
         """
         answered = {standard.measure for measure in measures if (standard := self.standard_of(measure)) is not None}
-        asked = {standard.measure: str(measure) for measure in self.recommend
-                 if (standard := self.standard_of(measure)) is not None}  # fmt: skip
+        asked = {
+            standard.measure: str(measure)
+            for measure in self.recommend
+            if (standard := self.standard_of(measure)) is not None
+        }
         wanted = [key for key, standard in self.standards.items() if not standard.handed_in and key not in answered]
         return {asked.get(key, key): self.standards[key] for key in wanted if key in asked or not key.endswith(ANY_K)}
 

@@ -93,8 +93,10 @@ def _fields(row: Row, where: str) -> dict[str, Any]:
     Raises   InputError.
     """
     cells = {snake_case(str(name)): value for name, value in row.items()}
-    fields = {role: next((_cell(cells[n]) for n in names if _cell(cells.get(n)) is not None), None)
-              for role, names in ROLES.items()}  # fmt: skip
+    fields = {
+        role: next((_cell(cells[n]) for n in names if _cell(cells.get(n)) is not None), None)
+        for role, names in ROLES.items()
+    }
     query, reference, response = fields["query"], fields["reference"], fields["response"]
     if not isinstance(query, str) or not query.strip():
         what = (

@@ -18,16 +18,19 @@ from steelyard.io.tables import column_names, columnar, delimited
 
 _SHAPE = Table(
     {
-        "tasks": Each(list, Table(
-            {"task_id": str, "input": Each(list, Table({"text": str}))},
-            {"contexts": Each(list, Table({"document_id": str})), "targets": Each(list, Table({"text": str}))},
-        )),
+        "tasks": Each(
+            list,
+            Table(
+                {"task_id": str, "input": Each(list, Table({"text": str}))},
+                {"contexts": Each(list, Table({"document_id": str})), "targets": Each(list, Table({"text": str}))},
+            ),
+        )
     },
     {
         "documents": Each(list, Table({"document_id": str, "text": str})),
         "evaluations": Each(list, Table({"task_id": str, "model_id": str}, {"model_response": str})),
     },
-)  # fmt: skip
+)
 _TURN = "<::>"
 """What parts a conversation from the turn in the id of a task."""
 
@@ -69,12 +72,14 @@ def _row(task: Mapping[str, Any], texts: Mapping[str, str], evaluation: Mapping[
     contexts, targets = task.get("contexts", ()), [target["text"] for target in task.get("targets", ())]
     kinds = task.get("Answerability")
     row = {
-        "query_id": task_id, "user_input": asked[-1] if asked else "", "response": evaluation.get("model_response"),
+        "query_id": task_id,
+        "user_input": asked[-1] if asked else "",
+        "response": evaluation.get("model_response"),
         "retrieved_context": [
             {"doc_id": context["document_id"], "text": context.get("text", texts.get(context["document_id"]))}
             for context in contexts
         ],
-    }  # fmt: skip
+    }
     if isinstance(evaluation.get("annotations"), Mapping):
         row["annotations"] = evaluation["annotations"]
     if targets:

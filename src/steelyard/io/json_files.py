@@ -382,8 +382,11 @@ class JsonLines:
             return frame
         rows_of = self._run_rows if self.kind == "run" else self._truth_rows
         schema = RUN if self.kind == "run" else TRUTH
-        rows = [row for number, raw in lines
-                for row in rows_of(number, object_of(raw, f"{self.source.name}, line {number}"))]  # fmt: skip
+        rows = [
+            row
+            for number, raw in lines
+            for row in rows_of(number, object_of(raw, f"{self.source.name}, line {number}"))
+        ]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _run_rows(self, number: int, line: dict[str, object]) -> Iterator[tuple[str, str | None, float | None]]:

@@ -193,9 +193,12 @@ def _langchain(item: Mapping[Any, Any]) -> dict[str, Any]:
     # Its loaders count `page` from 0, all but those that call it `page_number`.
     page = index(fields["page"]) + 1 if is_whole_number(fields.get("page")) else _page(fields)
     return _known(
-        id=_first(fields, _ID_NAMES) if id is None else id, text=item["page_content"], page=page, doc=_doc(fields),
+        id=_first(fields, _ID_NAMES) if id is None else id,
+        text=item["page_content"],
+        page=page,
+        doc=_doc(fields),
         **_span(fields.get("start_index"), None, item["page_content"], paged=page is not None),
-    )  # fmt: skip
+    )
 
 
 def _llama_index(item: Mapping[Any, Any]) -> dict[str, Any]:
@@ -204,10 +207,12 @@ def _llama_index(item: Mapping[Any, Any]) -> dict[str, Any]:
     source = _mapping(_mapping(item.get("relationships")).get("1")).get("node_id")
     page = _page(fields, "page")
     return _known(
-        id=item.get("id_", item.get("node_id")), text=text, page=page,
+        id=item.get("id_", item.get("node_id")),
+        text=text,
+        page=page,
         doc=_doc(fields, otherwise=item.get("ref_doc_id", source)),
         **_span(item.get("start_char_idx"), item.get("end_char_idx"), text, paged=page is not None),
-    )  # fmt: skip
+    )
 
 
 def _haystack(item: Mapping[Any, Any]) -> dict[str, Any]:
@@ -216,9 +221,11 @@ def _haystack(item: Mapping[Any, Any]) -> dict[str, Any]:
     page = _page(fields)
     # Its splitter has page 1 in all of a file without pages.
     return {key: item[key] for key in _OURS if item.get(key) is not None} | _known(
-        text=text, page=page, doc=item.get("doc", _doc(fields, otherwise=fields.get("source_id"))),
+        text=text,
+        page=page,
+        doc=item.get("doc", _doc(fields, otherwise=fields.get("source_id"))),
         **_span(fields.get("split_idx_start"), None, text, paged=page not in (None, 1)),
-    )  # fmt: skip
+    )
 
 
 def _doc(fields: Mapping[Any, Any], otherwise: Any = None) -> Any:

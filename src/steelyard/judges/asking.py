@@ -47,7 +47,7 @@ class Asking:
 
     def verdicts(
         self, cases: Sequence[Case], report: Callable[[int], object] = lambda n: None
-    ) -> dict[Case, Sequence[Verdict]]:  # fmt: skip
+    ) -> dict[Case, Sequence[Verdict]]:
         """One verdict a hypothesis of each case; equal cases are asked once.
 
         A judge that raises, or gives results of another number than there are cases, is asked again with half of them,

@@ -242,10 +242,11 @@ def anchor_likeness(
     owner, is_anchor, by_old, moves = np.array(places, int), np.array(anchored), np.array(old), np.array(moved)
     length, there = np.array(lengths), ~np.isnan(by_old)
     return Likeness(
-        independence_p(owner, is_anchor, np.array(scores)), independence_p(owner, is_anchor, length),
+        independence_p(owner, is_anchor, np.array(scores)),
+        independence_p(owner, is_anchor, length),
         independence_p(owner[there], moves[there], by_old[there]),
         independence_p(owner[there], moves[there], length[there]),
-    )  # fmt: skip
+    )
 
 
 def _score_of(verdict: Verdict) -> float:

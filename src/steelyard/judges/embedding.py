@@ -91,9 +91,12 @@ class EmbeddingJudge:
         else:
             model = {"model": self.model, "base_url": shown(self.base_url)}
         return {
-            "judge": self.name, "version": _VERSION, **model, "threshold": self.threshold,
+            "judge": self.name,
+            "version": _VERSION,
+            **model,
+            "threshold": self.threshold,
             "calibration": "uncalibrated",
-        }  # fmt: skip
+        }
 
     def _rows(self, texts: list[str]) -> list[Vectors]:
         return list(self._embeddings.vectors(texts))

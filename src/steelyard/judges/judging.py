@@ -97,7 +97,7 @@ def judge_answers(
 
 def cases_of(
     questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[VerdictTable] = TABLES
-) -> list[Case]:  # fmt: skip
+) -> list[Case]:
     """Cases that `judge_answers` would ask a judge, each once."""
     asked = _asked_tables(judge, tables)
     cases = (request.case for draft in drafts(questions, outputs) for request in asked_cases(draft, asked))
@@ -159,11 +159,7 @@ def judge_recipe(judge: Judge | None, calibration: Calibration | None = None) ->
     facts = {"name": judge.name, **recipe}
     if calibration is not None:
         calibration.check_judge(facts)
-    return {
-        "judge": facts,
-        "calibration": own if calibration is None else calibration.summary,
-        **occasion,
-    }
+    return {"judge": facts, "calibration": own if calibration is None else calibration.summary, **occasion}
 
 
 def calls_of(judge: Judge | None) -> Mapping[str, Any]:

@@ -47,9 +47,7 @@ def weight_of(calibration: Calibration) -> Weight:
     counts = calibration.confusion
     hit_rate = (counts.hits + 0.5) / (counts.hits + counts.misses + 1)
     alarm_rate = (counts.false_alarms + 0.5) / (counts.false_alarms + counts.rejections + 1)
-    return Weight(
-        max(0.0, math.log(hit_rate / alarm_rate)), max(0.0, math.log((1 - alarm_rate) / (1 - hit_rate)))
-    )  # fmt: skip
+    return Weight(max(0.0, math.log(hit_rate / alarm_rate)), max(0.0, math.log((1 - alarm_rate) / (1 - hit_rate))))
 
 
 def vote(said: Sequence[Label], weights: Sequence[Weight]) -> tuple[bool | None, float]:
@@ -150,9 +148,7 @@ class _Seats:
 
     def credit(self, said: Sequence[float | None]) -> float | None:
         """Credit that the panel gives a nugget: none, a half or full."""
-        partly, fully = (
-            vote([_label(credit, least) for credit in said], self.weights)[0] for least in (0.5, 1.0)
-        )  # fmt: skip
+        partly, fully = (vote([_label(credit, least) for credit in said], self.weights)[0] for least in (0.5, 1.0))
         if partly is None or (partly and fully is None):
             return None
         return 0.0 if not partly else 1.0 if fully else 0.5
@@ -179,9 +175,7 @@ def _together(records: Sequence[JudgedAnswer], seats: Mapping[str, _Seats]) -> J
         seats["grounded"].verdict([judged(record, "grounded", unit) for record in records])
         for unit in range(len(first.units))
     )
-    support = tuple(
-        _as_a_whole(row, whole) for row, whole in zip(cells("support"), grounded, strict=True)
-    )  # fmt: skip
+    support = tuple(_as_a_whole(row, whole) for row, whole in zip(cells("support"), grounded, strict=True))
     return replace(
         first, support=support, grounded=grounded, joint=column("joint"), without=column("without"),
         correctness=cells("correctness"), said=column("said"), reach=cells("reach"),
@@ -266,8 +260,10 @@ def _recipe(verdicts: Sequence[Verdicts], weights: Sequence[Calibration]) -> dic
     """Recipe of a panel's verdicts: all that those of its members depend on."""
     members = [{**v.recipe["judge"], "calibration": v.recipe.get("calibration")} for v in verdicts]
     judge = {
-        "name": NAME, "rule": "weights" if weights else "majority", "members": members,
+        "name": NAME,
+        "rule": "weights" if weights else "majority",
+        "members": members,
         "weights": [calibration.summary | {"judge": calibration.name} for calibration in weights],
-    }  # fmt: skip
+    }
     recipe = {key: value for key, value in verdicts[0].recipe.items() if key not in ("calls", "libraries")}
     return {**recipe, "judge": judge, "calibration": None, "date": timestamp()}

@@ -20,9 +20,8 @@ _ANSWERABLE = {
 
 
 @measure(
-    inputs=("answers",), needs=("answerability", "abstention"), absent="unread", source=_FENG,
-    parameters=_ANSWERABLE,
-)  # fmt: skip
+    inputs=("answers",), needs=("answerability", "abstention"), absent="unread", source=_FENG, parameters=_ANSWERABLE
+)
 def abstention_precision(a: JudgedAnswers, *, answerable: str = "gold") -> Floats:
     """Of the questions on which the system abstained, the share that cannot be answered."""
     unanswerable = is_unanswerable(a, answerable)
@@ -30,9 +29,8 @@ def abstention_precision(a: JudgedAnswers, *, answerable: str = "gold") -> Float
 
 
 @measure(
-    inputs=("answers",), needs=("answerability", "unanswerable"), absent="unread", source=_FENG,
-    parameters=_ANSWERABLE,
-)  # fmt: skip
+    inputs=("answers",), needs=("answerability", "unanswerable"), absent="unread", source=_FENG, parameters=_ANSWERABLE
+)
 def abstention_recall(a: JudgedAnswers, *, answerable: str = "gold") -> Floats:
     """Of the questions that cannot be answered, the share on which the system abstained; to fail is not to abstain."""
     return np.where(np.isnan(is_unanswerable(a, answerable)), a.unknown, a.state == ABSTAINED)

@@ -38,9 +38,12 @@ def faithfulness(a: JudgedAnswers) -> Floats:
 
 
 @measure(
-    inputs=("answers",), needs=("context", "units"), items="grounded", direction="lower",
+    inputs=("answers",),
+    needs=("context", "units"),
+    items="grounded",
+    direction="lower",
     source="Maynez et al., ACL 2020",
-)  # fmt: skip
+)
 def contradiction(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that the context contradicts, and that none of it supports.
 

@@ -58,9 +58,11 @@ def citation_precision(a: JudgedAnswers) -> Floats:
 
 
 @measure(
-    inputs=("answers",), needs=("context", "units", "cited_units", "chunk_verdicts"), direction="lower",
+    inputs=("answers",),
+    needs=("context", "units", "cited_units", "chunk_verdicts"),
+    direction="lower",
     source="Steelyard",
-)  # fmt: skip
+)
 def misattribution(a: JudgedAnswers) -> Floats:
     """Share of the units with citations that what they cite does not support, and another chunk of the context does."""
     cited = is_cited(a)

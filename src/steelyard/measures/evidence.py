@@ -31,8 +31,7 @@ def span_precision(a: Alignment, *, k: int | None = None) -> Floats:
 
 
 @measure(
-    source="Smith & Troynikov 2024, but overlapping chunks count once; Jaccard 1901",
-    inputs=("rankings", "characters"),
+    source="Smith & Troynikov 2024, but overlapping chunks count once; Jaccard 1901", inputs=("rankings", "characters")
 )
 def span_iou(a: Alignment, *, k: int | None = None) -> Floats:
     """Gold characters shown by the first k chunks, divided by all that are gold or shown: intersection over union."""

@@ -41,9 +41,12 @@ def has_maximum(spec: Measure) -> bool:
     """
     definition = spec.definition
     of_truth = spec.options.get("scope", "truth") == "truth"
-    return definition.relevant and definition.higher_is_better and of_truth and not (
-        _NOT_OF_DOCUMENTS & set(definition.inputs)
-    )  # fmt: skip
+    return (
+        definition.relevant
+        and definition.higher_is_better
+        and of_truth
+        and not (_NOT_OF_DOCUMENTS & set(definition.inputs))
+    )
 
 
 def perfect_values(spec: Measure, a: Alignment, *, by_pieces: Bools | None = None) -> Floats:
@@ -84,9 +87,12 @@ def _perfect_list(spec: Measure, a: Alignment, by_pieces: Bools | None) -> Align
 
 def _all_at_once(pieces: Alignment) -> Alignment:
     return replace(
-        pieces, starts=pieces.ideal_starts, hit_rank=np.ones(len(pieces.ideal_gain), np.int64),
-        hit_gain=pieces.ideal_gain, ties=None,
-    )  # fmt: skip
+        pieces,
+        starts=pieces.ideal_starts,
+        hit_rank=np.ones(len(pieces.ideal_gain), np.int64),
+        hit_gain=pieces.ideal_gain,
+        ties=None,
+    )
 
 
 def perfect_reranking(a: Alignment, n: int | Ints) -> Alignment:
@@ -109,9 +115,11 @@ def perfect_reranking(a: Alignment, n: int | Ints) -> Alignment:
     nothing = np.zeros(a.n_queries, np.int64)
     fixed = nothing if a.evidence is None else a.evidence.together
     evidence = a.evidence and replace(
-        a.evidence, pieces=_best_first(a.evidence.pieces, n, fixed), counted=_best_first(a.evidence.counted, n, fixed),
+        a.evidence,
+        pieces=_best_first(a.evidence.pieces, n, fixed),
+        counted=_best_first(a.evidence.counted, n, fixed),
         gold=_best_first(a.evidence.gold, n, nothing),
-    )  # fmt: skip
+    )
     return replace(_best_first(a, n, fixed), evidence=evidence, ties=None)
 
 

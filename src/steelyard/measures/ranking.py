@@ -29,8 +29,11 @@ def relevant_hits(a: Alignment, k: int | None, min_gain: float) -> Bools:
     return in_top(a, k) & (a.hit_gain >= min_gain)
 
 
-@measure(aliases=("RR", "recip_rank", "reciprocal_rank"), source="Kantor & Voorhees 2000; trec_eval recip_rank",
-         parameters=TIES)  # fmt: skip
+@measure(
+    aliases=("RR", "recip_rank", "reciprocal_rank"),
+    source="Kantor & Voorhees 2000; trec_eval recip_rank",
+    parameters=TIES,
+)
 def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Reciprocal of the rank of the first relevant document; 0 where none is among the first k."""
     if ties == "average":
@@ -41,9 +44,11 @@ def mrr(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str 
 
 
 @measure(
-    "map", aliases=("AP", "map_cut", "average_precision"), source="Buckley & Voorhees 2005; trec_eval map, map_cut",
+    "map",
+    aliases=("AP", "map_cut", "average_precision"),
+    source="Buckley & Voorhees 2005; trec_eval map, map_cut",
     parameters=TIES,
-)  # fmt: skip
+)
 def average_precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Precision at the rank of each relevant document among the first k, added up and divided by all relevant ones."""
     return ratio(_precisions(a, k, min_gain, ties), n_relevant_judged(a, min_gain))
@@ -79,8 +84,11 @@ def gm_map(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     return average_precision(a, min_gain=min_gain)
 
 
-@measure(aliases=("Rprec", "Rprec_mult"), source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult",
-         parameters={"multiple": Number(above=0, about="how many times R is the rank")})  # fmt: skip
+@measure(
+    aliases=("Rprec", "Rprec_mult"),
+    source="Buckley & Voorhees 2005; trec_eval Rprec, Rprec_mult",
+    parameters={"multiple": Number(above=0, about="how many times R is the rank")},
+)
 def r_precision(a: Alignment, *, multiple: float = 1.0, min_gain: float = 1.0) -> Floats:
     """Precision at rank R, the number of relevant documents (or a multiple of R; add 0.9, round down)."""
     cutoff = np.floor(multiple * n_relevant_judged(a, min_gain) + 0.9)
@@ -156,8 +164,11 @@ def _reached(p: float, depth: int) -> Floats:
 
 
 @measure(
-    source="Moffat & Zobel, TOIS 2008; tail=unjudged: trec_eval 10 rbp_resid", aliases=("rbp_resid",), relevant=False,
-    direction="lower", inputs=_LABELLED,
+    source="Moffat & Zobel, TOIS 2008; tail=unjudged: trec_eval 10 rbp_resid",
+    aliases=("rbp_resid",),
+    relevant=False,
+    direction="lower",
+    inputs=_LABELLED,
     parameters={
         "p": PERSISTENCE,
         "tail": Word(
@@ -165,7 +176,7 @@ def _reached(p: float, depth: int) -> Floats:
             about="whether what is beyond the list counts always, or only beside an unjudged document in the list",
         ),
     },
-)  # fmt: skip
+)
 def rbp_residual(a: Alignment, *, p: float = 0.8, tail: str = "always") -> Floats:
     """Amount by which rbp could still grow if every document without a label (or beyond the list) were relevant."""
     if tail == "unjudged":

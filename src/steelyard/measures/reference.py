@@ -52,14 +52,17 @@ def facts(definition: Definition) -> dict[str, str]:
     return {
         "range": range_of(definition),
         "better": definition.direction,
-        **{f"`{_setting(key, p.default)}`": _explained(p) for key, p in definition.parameters.items()
-           if key not in VIEWS},
+        **{
+            f"`{_setting(key, p.default)}`": _explained(p)
+            for key, p in definition.parameters.items()
+            if key not in VIEWS
+        },
         "over questions": definition.aggregation.about,
         **(_of_answers(definition) if definition.of_answers else _of_rankings(definition)),
         "reads": ", ".join(_INPUTS[name] for name in definition.inputs),
         "aliases": ", ".join(_alias(definition, alias) for alias in definition.aliases) or "none",
         "source": definition.source or "not given",
-    }  # fmt: skip
+    }
 
 
 def _of_rankings(definition: Definition) -> dict[str, str]:

@@ -39,8 +39,7 @@ def precision(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties
     return ratio(n_relevant_in_top(a, k, min_gain, ties), depth(a, k))
 
 
-@measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall",
-         parameters=TIES)  # fmt: skip
+@measure(aliases=("R", "set_recall", "SetR"), source="Cleverdon 1967; trec_eval recall, set_recall", parameters=TIES)
 def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: str = "canonical") -> Floats:
     """Share of the relevant documents that are among the first k; for gold given as texts, share of these texts."""
     counted = tied.counted(a) if ties == "average" else a.counted
@@ -48,14 +47,14 @@ def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: s
 
 
 @measure(
-    aliases=("set_F", "SetF"), source="van Rijsbergen, Information Retrieval, 1979",
-    parameters=TIES | {
-        "beta": Number(
-            above=0, at_most=1e6, about="how much recall weighs, precision being 1", unless="beta_squared"
-        ),
+    aliases=("set_F", "SetF"),
+    source="van Rijsbergen, Information Retrieval, 1979",
+    parameters=TIES
+    | {
+        "beta": Number(above=0, at_most=1e6, about="how much recall weighs, precision being 1", unless="beta_squared"),
         "beta_squared": Number(above=0, at_most=1e12, about="the square of beta, which trec_eval and ir_measures name"),
     },
-)  # fmt: skip
+)
 def f(
     a: Alignment, *, k: int | None = None, beta: float = 1.0, beta_squared: float = 1.0, min_gain: float = 1.0,
     ties: str = "canonical",
@@ -116,7 +115,9 @@ def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
 
 
 @measure(
-    range=(-np.inf, np.inf), source="trec_eval utility", relevant=False,
+    range=(-np.inf, np.inf),
+    source="trec_eval utility",
+    relevant=False,
     parameters={
         "tp": Number(about="what a relevant document in the list is worth"),
         "fp": Number(about="what another document in the list is worth"),
@@ -124,7 +125,7 @@ def unjudged(a: Alignment, *, k: int | None = None) -> Floats:
         "tn": Number(about="what another document outside of the list is worth"),
         "n_docs": Number(about="how many documents there are in all"),
     },
-)  # fmt: skip
+)
 def utility(
     a: Alignment, *, tp: float = 1.0, fp: float = -1.0, fn: float = 0.0, tn: float = 0.0, n_docs: float = 0.0,
     min_gain: float = 1.0,
@@ -141,15 +142,17 @@ def n_queries(a: Alignment) -> Floats:
     return (~a.missing).astype(float)
 
 
-@measure(aliases=("num_ret", "NumRet"), range=(0, np.inf), source="trec_eval num_ret", aggregate="total",
-         relevant=False)  # fmt: skip
+@measure(
+    aliases=("num_ret", "NumRet"), range=(0, np.inf), source="trec_eval num_ret", aggregate="total", relevant=False
+)
 def n_retrieved(a: Alignment, *, k: int | None = None) -> Floats:
     """How many documents were retrieved."""
     return np.minimum(a.n_retrieved, np.inf if k is None else k).astype(float)
 
 
-@measure(aliases=("num_rel", "NumRel"), range=(0, np.inf), source="trec_eval num_rel", aggregate="total",
-         relevant=False)  # fmt: skip
+@measure(
+    aliases=("num_rel", "NumRel"), range=(0, np.inf), source="trec_eval num_rel", aggregate="total", relevant=False
+)
 def n_relevant(a: Alignment, *, min_gain: float = 1.0) -> Floats:
     """How many documents of the truth are relevant."""
     return n_relevant_judged(a, min_gain)

@@ -144,8 +144,10 @@ class Measure:
         low, high = (self(answers.assuming(end)) for end in (0.0, 1.0))
         undefined = self.undefined_reasons(answers) > 0
         # A kernel that does not ask what it is to assume leaves the range.
-        least, most = (np.where(np.isnan(end) & ~undefined, limit, end)
-                       for end, limit in zip((low, high), self.definition.range, strict=True))  # fmt: skip
+        least, most = (
+            np.where(np.isnan(end) & ~undefined, limit, end)
+            for end, limit in zip((low, high), self.definition.range, strict=True)
+        )
         return least, most
 
     def undefined_reasons(self, answers: JudgedAnswers) -> Ints:
@@ -207,8 +209,11 @@ def make(
     for key in values:
         if key not in definition.parameters:
             raise MeasureError(f"{name} takes no parameter {key!r}; it takes {', '.join(definition.parameters)}")
-    ordered = {key: _checked(name, key, parameter, values[key])
-               for key, parameter in definition.parameters.items() if key in values}  # fmt: skip
+    ordered = {
+        key: _checked(name, key, parameter, values[key])
+        for key, parameter in definition.parameters.items()
+        if key in values
+    }
     own = {key: value for key, value in ordered.items() if value != definition.parameters[key].default}
     for key in own:
         if _is_replaced(definition, key, own):

@@ -87,7 +87,7 @@ def results_of(
 
 def _by_threads(
     work: Callable[[Item], Result], items: Iterable[Item], concurrency: int
-) -> Generator[tuple[Item, Result]]:  # fmt: skip
+) -> Generator[tuple[Item, Result]]:
     remaining, lock, stopped = iter(items), threading.Lock(), threading.Event()
     first = list(islice(remaining, concurrency))
     remaining = chain(first, remaining)

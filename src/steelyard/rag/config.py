@@ -183,9 +183,10 @@ Indexes = Annotated[
     list[Any], BeforeValidator(_parse_indexes), Words("a name or a table with `kind`, or a list of several of them")
 ]
 Encoding = Annotated[
-    Text | Annotated[dict[str, Text], Field(min_length=1)], AfterValidator(_check_encoding),
+    Text | Annotated[dict[str, Text], Field(min_length=1)],
+    AfterValidator(_check_encoding),
     Words("the name of an encoding, or a table of names by pattern"),
-]  # fmt: skip
+]
 Measures = Annotated[
     Annotated[list[str], Field(min_length=1)] | Text, AfterValidator(parse_measures), Words("a list of names")
 ]

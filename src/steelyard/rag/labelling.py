@@ -169,9 +169,7 @@ class _Work:
     @property
     def by_people(self) -> Mapping[Key, float]:
         """What people graded."""
-        return {
-            key: pair.gain for key, pair in self.existing.items() if pair.by == PEOPLE and pair.gain is not None
-        }  # fmt: skip
+        return {key: pair.gain for key, pair in self.existing.items() if pair.by == PEOPLE and pair.gain is not None}
 
 
 def _prepared(
@@ -182,8 +180,11 @@ def _prepared(
     asked, pool, pooled = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     queries = _queries(asked)
     keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
-    pairs = {(query_id, doc_id): QueryDocument(queries[query_id], pool.texts[doc_id])
-             for query_id, doc_id in keys if doc_id in pool.texts}  # fmt: skip
+    pairs = {
+        (query_id, doc_id): QueryDocument(queries[query_id], pool.texts[doc_id])
+        for query_id, doc_id in keys
+        if doc_id in pool.texts
+    }
     if not pairs:
         raise InputError(
             f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
@@ -195,7 +196,7 @@ def _prepared(
 
 def open_pooled(
     questions: object, sources: object, *, depth: int, corpus: object = None, unit: Unit = "chunk"
-) -> tuple[Questions, Pool, Mapping[str, Any]]:  # fmt: skip
+) -> tuple[Questions, Pool, Mapping[str, Any]]:
     """Questions, what is pooled for them as `label` has it, and the names of what that is from.
 
     Raises   InputError and its children.
@@ -261,8 +262,11 @@ def _new(work: _Work, grades: Mapping[Key, Grading], grader: Grader) -> list[Gra
 
 def _agreement(work: _Work, grades: Mapping[Key, Grading]) -> GradeAgreement:
     """How far judge and people agree, on the pairs of the pool that both graded."""
-    shared = [(gain, by_judge) for key, gain in work.by_people.items()
-              if key in grades and (by_judge := grades[key].gain) is not None]  # fmt: skip
+    shared = [
+        (gain, by_judge)
+        for key, gain in work.by_people.items()
+        if key in grades and (by_judge := grades[key].gain) is not None
+    ]
     return agreement([gain for gain, _ in shared], [by_judge for _, by_judge in shared], work.scale)
 
 

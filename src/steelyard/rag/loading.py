@@ -20,7 +20,7 @@ NAMES_SHOWN = 3
 
 def load_documents(
     source: Documents, encoding: str | Mapping[str, str], progress: Progress
-) -> tuple[Sequence[Document], list[Note]]:  # fmt: skip
+) -> tuple[Sequence[Document], list[Note]]:
     """Documents of a path, or the ones at hand; with notes of files that were skipped and documents that are empty.
 
     Raises   InputError for documents that cannot be read, or two of one name.

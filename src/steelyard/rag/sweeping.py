@@ -149,10 +149,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 MEASURES = DefaultMeasures(
     by_id=("ndcg", "recall", "precision", "mrr"),
-    by_evidence=(
-        "evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg",
-    ),
-)  # fmt: skip
+    by_evidence=("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg"),
+)
 """The measures of a sweep by default: of chunks the evidence first, as it alone compares across chunkings."""
 _OF_ALL = ("cluster", SHARED_GOLD, "unit")
 _NAMES_SHOWN = 5
@@ -350,9 +348,7 @@ def _run_and_weigh(
     """One run, and a row for each k."""
     config = trial.config
     try:
-        folder = run(
-            Pipeline.read(config), questions, config.folder, overwrite=overwrite, anew=anew, progress=progress
-        )  # fmt: skip
+        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, anew=anew, progress=progress)
     except StageError as error:
         raise StageError(f"{config.name}: {error}") from error
     measures_by_k = [_at(specs, k) for k in trial.ks]

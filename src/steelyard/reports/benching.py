@@ -51,7 +51,7 @@ class BenchReport(Result):
 
     def save_charts(
         self, folder: str | Path, *, lang: str | None = None, formats: Sequence[str] = FORMATS
-    ) -> list[Path]:  # fmt: skip
+    ) -> list[Path]:
         """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
         Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.

@@ -66,9 +66,7 @@ def pool_review(
     size = DEFAULT_N if n is None else n
     pool: dict[str, Any] = {"n": size, "depth": depth, "unit": unit, "corpus": corpus, "seed": seed}
     if kind == "grades":
-        asked, n_pool, n_before = pairs_to_grade(
-            questions, sources, target, own_scale, adjudicate=adjudicate, **pool
-        )  # fmt: skip
+        asked, n_pool, n_before = pairs_to_grade(questions, sources, target, own_scale, adjudicate=adjudicate, **pool)
     else:
         asked, n_pool, n_before = questions_to_quote(questions, sources, target, **pool)
     gains = own_scale.gains if kind == "grades" else ()
@@ -98,10 +96,12 @@ def _pooled_item(own: PooledItem, adjudicate: bool) -> FormItem:
     pair = own.pair
     by_judge = pair is not None and pair.by == JUDGE and pair.gain is not None
     return FormItem(
-        own.item_id, own.query, own.texts,
+        own.item_id,
+        own.query,
+        own.texts,
         judged=Opinion(pair.gain, None, pair.reason) if by_judge else None,  # type: ignore[union-attr, arg-type]
         opinions=[Opinion(gain) for gain in raters_of(pair).values()] if adjudicate and pair is not None else (),
-    )  # fmt: skip
+    )
 
 
 def _check_into(into: Path, questions: object, kind: PoolKind, *, adjudicate: bool) -> None:

@@ -90,7 +90,7 @@ class Report(Contents, Result):
 
     def save_charts(
         self, folder: str | Path, *, lang: str | None = None, formats: Sequence[str] = FORMATS
-    ) -> list[Path]:  # fmt: skip
+    ) -> list[Path]:
         """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
         Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
@@ -135,7 +135,10 @@ def report(
         scores=scores,
         comparison=comparison,
         sensitivity=sensitivity(
-            scores.systems, weighing.run_alignments, scores.measures, counted=~np.isnan(scores.values),
+            scores.systems,
+            weighing.run_alignments,
+            scores.measures,
+            counted=~np.isnan(scores.values),
             n_runs=weighing.n_runs,
         ),
         profile=profile,
@@ -143,14 +146,12 @@ def report(
         diagnosis=diagnosis,
         details=Details.of(weighing, named=_named(scores, diagnosis)),
         notes={system: list(folder.notes) for system, folder in weighing.folders.items() if folder.notes},
-        latency_ms={
-            system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()
-        },
+        latency_ms={system: (_percentile(runs, 0.5), _percentile(runs, 0.95)) for system, runs in latencies.items()},
         gate=_gate(scores, profile, comparison, latencies) if declared.profile and ratings else None,
         judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
         title=declared.title,
         date=_date() if declared.date is None else declared.date,
-    )  # fmt: skip
+    )
 
 
 def _named(scores: Scores, diagnosis: Diagnosis) -> Iterator[int]:
@@ -166,9 +167,7 @@ def _percentile(runs: Sequence[Sequence[float]], share: float) -> float:
     return percentile(share).of(values[~np.isnan(values)])
 
 
-def _gate(
-    scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Latencies
-) -> Gate | None:  # fmt: skip
+def _gate(scores: Scores, profile: Profile, comparison: Comparison | None, latency_ms: Latencies) -> Gate | None:
     """The profile's gate; against the baseline where a margin, or the profile, says what may be lost or must be won.
 
     Nothing is held against a baseline that was judged in another way.

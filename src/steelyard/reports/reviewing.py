@@ -61,7 +61,7 @@ def sample_review(
     check_free(Path(output))
     _, systems = open_reviewed(
         questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against, begin=True
-    )  # fmt: skip
+    )
     files = _files(systems)
     with ExitStack() as stack:
         for folder in dict.fromkeys(file.resolve().parent for file in files):

@@ -102,7 +102,7 @@ def _csv(rows: pl.DataFrame | Sequence[Mapping[str, Any]]) -> str:
 
 def write(
     result: Result, path: str | Path, format: str | None, options: Mapping[str, Any], *, lang: str | None
-) -> None:  # fmt: skip
+) -> None:
     """Write a result into a file, in the format that is named or that of the suffix."""
     write_text(path, text_of(result, format_of(path, format), options, lang=lang))
 

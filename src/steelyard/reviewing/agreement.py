@@ -190,12 +190,14 @@ def judge_agreement(decided: Sequence[DecidedItem], *, seed: int = 0) -> JudgeAg
     scores = np.array([math.nan if item.score is None else item.score for item in decided])
     scored, finite = ~np.isnan(scores), np.isfinite(scores)
     return JudgeAgreement(
-        confusion_of(people, judge), kappa, accuracy,
+        confusion_of(people, judge),
+        kappa,
+        accuracy,
         rate_of(judge[people], weights[people], questions[people]),
         rate_of(~judge[~people], weights[~people], questions[~people]),
         _auc(scores[scored], people[scored], weights[scored], questions[scored], seed),
         _curve(scores[finite], people[finite]),
-    )  # fmt: skip
+    )
 
 
 def corrected_share(decided: Sequence[DecidedItem], n_called: int, n: int) -> CorrectedRate:
@@ -211,9 +213,11 @@ def corrected_share(decided: Sequence[DecidedItem], n_called: int, n: int) -> Co
     cells = dict.fromkeys(("hits", "misses", "false_alarms", "rejections"), 0.0)
     for item in decided:
         is_positive = item.label == "supported"
-        name = ("hits" if item.is_supported else "misses") if is_positive else (
-            "false_alarms" if item.is_supported else "rejections"
-        )  # fmt: skip
+        name = (
+            ("hits" if item.is_supported else "misses")
+            if is_positive
+            else ("false_alarms" if item.is_supported else "rejections")
+        )
         cells[name] += item.weight / weights.sum() * worth
     counts = {name: round(count) for name, count in cells.items()}
     return corrected_rate(n_called, n, **counts, n_shared=min(n, sum(counts.values())))

@@ -66,11 +66,8 @@ class AskedItem:
 
 
 def asked_items(
-    systems: Sequence[ReviewedSystem],
-    table: ItemTable,
-    wanted: Mapping[str, Sequence[Decision]],
-    seed: int,
-) -> list[AskedItem]:  # fmt: skip
+    systems: Sequence[ReviewedSystem], table: ItemTable, wanted: Mapping[str, Sequence[Decision]], seed: int
+) -> list[AskedItem]:
     """The wanted items of some systems, each once, in an order that says nothing of systems and verdicts.
 
     wanted   item -> the decisions to show
@@ -102,11 +99,8 @@ def asked_items(
 
 
 def _premises(
-    own: ReviewedSystem,
-    record: JudgedAnswer,
-    item: Item,
-    texts: Mapping[str, Sequence[ContextChunk] | None],
-) -> list[tuple[str, str]]:  # fmt: skip
+    own: ReviewedSystem, record: JudgedAnswer, item: Item, texts: Mapping[str, Sequence[ContextChunk] | None]
+) -> list[tuple[str, str]]:
     """(id, text) of what an item is decided by."""
     if item.table == "correctness":
         return [(str(n), text) for n, text in enumerate(record.gold_answers, 1)]

@@ -14,14 +14,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
-from steelyard.judges.people.calibration import (
-    UNDEFINED,
-    Calibration,
-    Estimate,
-    HumanAgreement,
-    Rule,
-    labels_digest,
-)
+from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement, Rule, labels_digest
 from steelyard.judges.people.labels import ADJUDICATION, Decision, Labels
 from steelyard.judges.people.review import Review
 from steelyard.judges.self_tests import SelfTest
@@ -185,10 +178,12 @@ class _Sample:
         calls = np.array([item.is_supported for item in decided])
         weights = np.array([item.weight for item in decided])
         return cls(
-            np.array([item.label == "supported" for item in decided]), calls,
+            np.array([item.label == "supported" for item in decided]),
+            calls,
             _scores([item.score for item in decided], calls, judge.get("threshold")),
-            weights / weights.mean(), clusters_of(decided),
-        )  # fmt: skip
+            weights / weights.mean(),
+            clusters_of(decided),
+        )
 
     @property
     def n(self) -> int:

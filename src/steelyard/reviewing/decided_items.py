@@ -110,9 +110,12 @@ def decided_items(
                 causes[item.item_id] = cause
                 if not cause:
                     decided[item.item_id] = DecidedItem(
-                        item.item_id, item.query_id, consensus[item.item_id], label == "supported",
+                        item.item_id,
+                        item.query_id,
+                        consensus[item.item_id],
+                        label == "supported",
                         _score(own, may_support),
-                    )  # fmt: skip
+                    )
     systems = [str(by_judge.recipe.get("system", "")) for by_judge in verdicts]
     if samples := [sample for system in systems if (sample := review.sample(table, system)) is not None]:
         decided = _weighted(decided, samples)
@@ -127,12 +130,14 @@ def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[StratifiedSa
         members = {id: item.query_id if sample.unit == "answer" else id for id, item in decided.items()}
         weights = {
             member: len(stratum.members) / len(stratum.drawn)
-            for stratum in sample.merged(set(members.values()) & set(sample.drawn)) for member in stratum.drawn
-        }  # fmt: skip
+            for stratum in sample.merged(set(members.values()) & set(sample.drawn))
+            for member in stratum.drawn
+        }
         weighted |= {
             id: replace(decided[id], weight=weights[member])
-            for id, member in members.items() if member in weights and id not in weighted
-        }  # fmt: skip
+            for id, member in members.items()
+            if member in weights and id not in weighted
+        }
     return weighted
 
 

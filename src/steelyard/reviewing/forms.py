@@ -34,7 +34,7 @@ Kind = Literal["verdicts", "grades", "quotes"]
 
 _ITEM = Table(
     {"item_id": str, "query_id": str, "query": str, "text": str, "systems": Each(list, str), "names": Each(list, str)}
-)  # fmt: skip
+)
 _SHAPE = Table(
     {"kind": str, "table": str, "review_id": str, "adjudicating": bool, "seed": int, "files": Each(dict, str),
      "items": Each(list, _ITEM), "scale": Each(list, (int, float)), "scale_name": str, "unit": str}
@@ -162,10 +162,12 @@ def _seen_from(folder: Path, path: Path) -> str:
 
 _DECISION = Table({"item_id": str}, {"note": str, "date": str})
 _SAVED = OwnJson(
-    "steelyard-review", 1,
+    "steelyard-review",
+    1,
     Table({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)}),
-    "what people saved from a form", again="save it from the form again",
-)  # fmt: skip
+    "what people saved from a form",
+    again="save it from the form again",
+)
 _VALUE = {"verdicts": "label", "grades": "grade", "quotes": "quotes"}
 _LONGEST_NAME = 100
 

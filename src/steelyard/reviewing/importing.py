@@ -101,9 +101,10 @@ def read_forms(paths: object) -> tuple[dict[str, ItemsFile], list[SavedForm]]:
     contents = {path: parse_json(source_of(path).read(), str(path)) for path in files}
     forms = {
         form.review_id: form
-        for path, content in contents.items() if ITEMS.holds(content)
+        for path, content in contents.items()
+        if ITEMS.holds(content)
         for form in [ItemsFile.of_json(content, path)]
-    }  # fmt: skip
+    }
     saved = [saved_form(content, path, forms) for path, content in contents.items() if not ITEMS.holds(content)]
     if not saved:
         raise InputError(
@@ -193,17 +194,15 @@ def _check_drawn(form: ItemsFile, reviews: Mapping[str, Review]) -> None:
 
 
 def _belonging(
-    file: Path,
-    decisions: Sequence[tuple[SavedForm, Decision]],
-    forms: Mapping[str, ItemsFile],
-    places: DecisionFiles,
-) -> list[Decision]:  # fmt: skip
+    file: Path, decisions: Sequence[tuple[SavedForm, Decision]], forms: Mapping[str, ItemsFile], places: DecisionFiles
+) -> list[Decision]:
     """The decisions about items of systems whose review is kept in a file."""
     ids = {
         (form.review_id, item.item_id)
-        for form in forms.values() for item in form.items
+        for form in forms.values()
+        for item in form.items
         if any(places.get((form.review_id, system)) == file for system in item.systems)
-    }  # fmt: skip
+    }
     return [decision for own, decision in decisions if (own.review_id, decision.item_id) in ids]
 
 
@@ -218,14 +217,15 @@ def _imported(
     decisions: Sequence[tuple[SavedForm, Decision]],
     before: Iterable[Review],
     after: Mapping[Path, Review],
-) -> ImportedLabels:  # fmt: skip
+) -> ImportedLabels:
     earlier = {(own.item_id, own.rater): own for review in before for own in review.labels.decisions}
     labels = Labels(own for review in after.values() for own in review.labels.decisions)
     asked = {item.item_id: item for form in forms for item in form.items}
     conflicts = [
         Conflict(asked[id], [(own.rater, own.label) for own in labels.by_item[id]])
-        for id in labels.conflicts if id in asked
-    ]  # fmt: skip
+        for id in labels.conflicts
+        if id in asked
+    ]
     raters = sorted({own.rater for _, own in decisions})
     counts = [_rater_count(rater, [own for _, own in decisions if own.rater == rater], earlier) for rater in raters]
     n_decided = sum(item_id in labels.by_item for item_id in asked)

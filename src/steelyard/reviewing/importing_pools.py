@@ -92,9 +92,11 @@ def _decided(saved: SavedForm, form: ItemsFile) -> list[_Decided]:
 
 def _is_quote(quote: Any, item: ListedItem) -> bool:
     return (
-        isinstance(quote, dict) and quote.get("doc") in item.names and isinstance(quote.get("quote"), str)
+        isinstance(quote, dict)
+        and quote.get("doc") in item.names
+        and isinstance(quote.get("quote"), str)
         and bool(quote["quote"].strip())
-    )  # fmt: skip
+    )
 
 
 def _import_grades(file: Path, decided: Sequence[_Decided]) -> list[Conflict]:

@@ -84,10 +84,11 @@ def pairs_to_grade(
     conflicts = [key for key in decided if _differ(pairs[key])]
     wanted = conflicts if adjudicate else [key for key in keys if key not in decided]
     items = {
-        key: PooledItem(_pair_id(key, queries, pool, scale), key[0], queries[key[0]], [(key[1], pool.texts[key[1]])],
-                        pairs.get(key))
+        key: PooledItem(
+            _pair_id(key, queries, pool, scale), key[0], queries[key[0]], [(key[1], pool.texts[key[1]])], pairs.get(key)
+        )
         for key in wanted
-    }  # fmt: skip
+    }
     if not items:
         what = "raters do not differ on any" if adjudicate else "people graded all"
         raise InputError(f"{into}: {what} of {len(keys)} pooled pairs; pool more: --depth, further sources")

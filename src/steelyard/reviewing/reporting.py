@@ -141,9 +141,12 @@ def report_review(
         )
     specs = [MEASURE_OF[table] for table in tables] if measures is None else measures
     scores = evaluate(
-        asked, {own.name: own.system.answered() for own in systems}, specs,
-        verdicts={own.name: own.verdicts for own in systems}, labels={own.name: own.review for own in systems},
-    )  # fmt: skip
+        asked,
+        {own.name: own.system.answered() for own in systems},
+        specs,
+        verdicts={own.name: own.verdicts for own in systems},
+        labels={own.name: own.review for own in systems},
+    )
     reviews = [_table_review(systems, review, table, examples, seed) for table in tables]
     return ReviewReport([own.name for own in systems], reviews, scores)
 
@@ -154,7 +157,7 @@ def _samples(own: ReviewedSystem) -> Sequence[StratifiedSample]:
 
 def _table_review(
     systems: Sequence[ReviewedSystem], review: Review, table: ItemTable, examples: Sequence[str], seed: int
-) -> TableReview:  # fmt: skip
+) -> TableReview:
     asked = {item_id for own in systems for item_id in drawn_items(own, table)}
     query_of = {item.item_id: item.query_id for own in systems for _, item in own.items(table)}
     labels, support = review.labels, review.labels.support
@@ -199,8 +202,11 @@ def _strata(own: ReviewedSystem, table: ItemTable) -> list[StratumRow]:
     if sample is None:
         return []
     decided = own.review.labels.support.keys()
-    members = {item.query_id if sample.unit == "answer" else item.item_id
-               for _, item in own.items(table) if item.item_id in decided}  # fmt: skip
+    members = {
+        item.query_id if sample.unit == "answer" else item.item_id
+        for _, item in own.items(table)
+        if item.item_id in decided
+    }
     return [
         StratumRow(own.name, stratum.name, len(stratum.members), len(stratum.drawn), len(members & {*stratum.drawn}))
         for stratum in sample.strata

@@ -23,9 +23,11 @@ from steelyard.reviewing.sampling import WORST_VARIANCE, draw, items_digest, res
 from steelyard.reviewing.systems import ReviewedSystem, all_labels
 
 MEASURE_OF: Mapping[ItemTable, str] = {
-    "grounded": "faithfulness", "joint": "citation_support", "correctness": "answer_precision",
+    "grounded": "faithfulness",
+    "joint": "citation_support",
+    "correctness": "answer_precision",
     "said": "answer_recall",
-}  # fmt: skip
+}
 """The measure that is a mean over the items of a table."""
 DEFAULT_N = 100
 
@@ -115,9 +117,8 @@ def next_round(
         if width is not None:
             more = _n_for_width(own, table, unit, width) - (0 if earlier is None else len(earlier.drawn))
         sample = draw(
-            own.verdicts, table, max(0, more), seed=seed, system=own.name, unit=unit, others=own.others,
-            earlier=earlier,
-        )  # fmt: skip
+            own.verdicts, table, max(0, more), seed=seed, system=own.name, unit=unit, others=own.others, earlier=earlier
+        )
         n_new[own.name] = len(sample.drawn) - (0 if earlier is None else len(earlier.drawn))
         drawn.append(own.with_review(own.review.with_sample(sample)))
     labels, wanted = all_labels(drawn), {item_id for own in drawn for item_id in drawn_items(own, table)}

@@ -54,7 +54,7 @@ class Member:
 
 def members(
     verdicts: Verdicts, table: ItemTable, unit: Drawn = "item", others: Sequence[Verdicts] = ()
-) -> list[Member]:  # fmt: skip
+) -> list[Member]:
     """All items of a table, each once, or all answers that have any, in the order of the questions.
 
     others   verdicts of further judges on the same outputs, to see where they differ
@@ -68,9 +68,7 @@ def members(
     return list(by_id.values())
 
 
-def _member(
-    record: JudgedAnswer, table: ItemTable, unit: int, item_id: str, differing: frozenset[str]
-) -> Member:  # fmt: skip
+def _member(record: JudgedAnswer, table: ItemTable, unit: int, item_id: str, differing: frozenset[str]) -> Member:
     verdict = judged(record, table, unit)
     label = "not_judged" if verdict is None else verdict.label
     return Member(item_id, label, None if verdict is None else verdict.score, item_id in differing)
@@ -214,7 +212,7 @@ def _filled(n: int, weights: Floats, least: Ints, most: Ints) -> Floats:
 
 def size_for_width(
     width: float, values: Floats, weights: Floats, *, variance: float = WORST_VARIANCE, level: float = 0.95
-) -> int:  # fmt: skip
+) -> int:
     """Count of items that people must decide, so that the interval of a corrected mean is about so wide.
 
     values    (q,) of the measure by the judge, of questions for which it is defined: those of people vary as much

@@ -65,7 +65,7 @@ def open_reviewed(
     labels: object = None,
     against: Sequence[str] = (),
     begin: bool = False,
-) -> tuple[Questions, list[ReviewedSystem]]:  # fmt: skip
+) -> tuple[Questions, list[ReviewedSystem]]:
     """Open the answers of systems, with verdicts and reviews.
 
     judge, verdicts   whose verdicts count, as `evaluate` takes them
@@ -88,7 +88,7 @@ def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSy
 
 def _reviewed(
     questions: Questions, system: System, choice: VerdictChoice, labels: object, against: Sequence[str], *, begin: bool
-) -> ReviewedSystem:  # fmt: skip
+) -> ReviewedSystem:
     if system.repeats:
         raise InputError(
             f"{system.name}: has {len(system.runs)} runs; people decide about one of them, name that alone"
@@ -96,10 +96,12 @@ def _reviewed(
     run = judged_run(system, questions, choice.of(system)[0], choice)
     others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in against]
     return ReviewedSystem(
-        system, run.restricted(), [other.restricted().verdicts for other in others],
+        system,
+        run.restricted(),
+        [other.restricted().verdicts for other in others],
         review_file(labels, system.name, system.folder),
         _kept_review(labels, system, begin=begin),
-    )  # fmt: skip
+    )
 
 
 def _kept_review(labels: object, system: System, *, begin: bool) -> Review:
@@ -121,9 +123,10 @@ def _shared(own: ReviewedSystem, decisions: Sequence[Decision]) -> Review:
     ids = {item.item_id for sample in own.review.samples for _, item in own.items(sample.table)}
     own_keys = {(decision.item_id, decision.rater) for decision in own.review.labels.decisions}
     return own.review.with_decisions(
-        decision for decision in decisions
+        decision
+        for decision in decisions
         if decision.item_id in ids and (decision.item_id, decision.rater) not in own_keys
-    )  # fmt: skip
+    )
 
 
 def all_labels(systems: Sequence[ReviewedSystem]) -> Labels:

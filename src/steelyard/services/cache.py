@@ -80,7 +80,7 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(
                 self.path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
-            )  # fmt: skip
+            )
         except (OSError, sqlite3.OperationalError) as error:
             raise OutputError(f"{path}: the cache cannot be made ({error}); choose another place for it") from error
         try:

@@ -51,8 +51,11 @@ def requests_of(ms: Mapping[str, float | npt.ArrayLike], n: int = N) -> pl.DataF
     for system, typical in ms.items():
         latency = np.linspace(0.9, 1.1, n) * typical if np.isscalar(typical) else np.asarray(typical)
         latency = np.random.default_rng(7).permutation(latency)
-        rows = {"query_id": [f"q{i:04}" for i in range(len(latency))], "end_s": np.minimum(latency, 1e9) / 1000,
-                "outcome": np.where(np.isinf(latency), "timeout", "ok")}  # fmt: skip
+        rows = {
+            "query_id": [f"q{i:04}" for i in range(len(latency))],
+            "end_s": np.minimum(latency, 1e9) / 1000,
+            "outcome": np.where(np.isinf(latency), "timeout", "ok"),
+        }
         shared = {"system": system, "depth": 50, "loop": "sequential", "repetition": 1, "intended_s": 0.0}
         frame = pl.DataFrame(rows).with_columns(**{name: pl.lit(value) for name, value in shared.items()})
         parts.append(frame.match_to_schema(REQUESTS, missing_columns="insert", integer_cast="upcast"))
@@ -69,7 +72,7 @@ def costs_of(costs: Mapping[str, float | None]) -> pl.DataFrame:
 
 def choose(
     config: BenchConfig, scores: Scores, requests: pl.DataFrame, costs: pl.DataFrame, sustained: pl.DataFrame
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """The choice, of gains as a bench has them."""
     gains = QUALITY.to_frame()
     if config.base_name in scores.systems:
@@ -97,13 +100,17 @@ GOOD = BASE + GAIN
 def test_the_cheapest_that_is_good_enough_is_recommended() -> None:
     nearly = GOOD - 0.005 + 0.02 * NOISE
     rows = chosen(
-        {"best": GOOD, "cheap": nearly, "weak": BASE + GAIN / 2}, {"best": 300.0, "cheap": 100.0, "weak": 20.0},
-        {"best": 0.002, "cheap": 0.001, "weak": 0.0001}, **SLO,
-    )  # fmt: skip
+        {"best": GOOD, "cheap": nearly, "weak": BASE + GAIN / 2},
+        {"best": 300.0, "cheap": 100.0, "weak": 20.0},
+        {"best": 0.002, "cheap": 0.001, "weak": 0.0001},
+        **SLO,
+    )
     assert {name: (row["not_inferior"], row["reason"]) for name, row in rows.items()} == {
-        "none": ("no", "inferior"), "best": ("yes", "dearer"), "cheap": ("yes", "recommended"),
+        "none": ("no", "inferior"),
+        "best": ("yes", "dearer"),
+        "cheap": ("yes", "recommended"),
         "weak": ("no", "inferior"),
-    }  # fmt: skip
+    }
     assert all(row["on_front"] for row in rows.values())
     assert rows["none"]["cost"] == rows["none"]["p95"] == 0
     assert rows["best"]["quality"] == pytest.approx(GOOD.mean())
@@ -136,17 +143,22 @@ def test_one_that_is_better_and_too_slow_leaves_the_base() -> None:
     values = {"slow": GOOD, "weak": BASE + NOISE / 2}
     rows = chosen(values, {"slow": 900.0, "weak": 9.0}, {"slow": 1.0, "weak": 0.1}, **SLO)
     assert {name: row["reason"] for name, row in rows.items()} == {
-        "none": "barred", "slow": "slow", "weak": "not_better",
-    }  # fmt: skip
+        "none": "barred",
+        "slow": "slow",
+        "weak": "not_better",
+    }
 
 
 @pytest.mark.parametrize(
     ("ms", "holds", "reason"),
-    [(300.0, "yes", "recommended"), (900.0, "no", "slow"), 
-     (np.repeat([100.0, 900.0], [378, 22]), "open", "maybe_slow"),
-     (np.repeat([100.0, np.inf], [350, 50]), "no", "failing"),
-     (np.repeat([100.0, np.inf], [395, 5]), "yes", "recommended")],
-)  # fmt: skip
+    [
+        (300.0, "yes", "recommended"),
+        (900.0, "no", "slow"),
+        (np.repeat([100.0, 900.0], [378, 22]), "open", "maybe_slow"),
+        (np.repeat([100.0, np.inf], [350, 50]), "no", "failing"),
+        (np.repeat([100.0, np.inf], [395, 5]), "yes", "recommended"),
+    ],
+)
 def test_the_objective_is_held_by_the_whole_interval(ms: float | npt.ArrayLike, holds: str, reason: str) -> None:
     rows = chosen({"mine": GOOD}, {"mine": ms}, {"mine": 0.001}, **SLO)
     assert (rows["mine"]["holds_slo"], rows["mine"]["reason"]) == (holds, reason)
@@ -177,8 +189,10 @@ def test_of_those_that_are_not_told_apart_it_is_the_cheapest_so_far_with_the_que
     noisy = GOOD - 0.019 + 0.5 * NOISE
     rows = chosen({"best": GOOD, "noisy": noisy}, {"best": 100.0, "noisy": 90.0}, {"best": 0.002, "noisy": 0.001})
     assert {name: (row["not_inferior"], row["reason"]) for name, row in rows.items()} == {
-        "none": ("no", "inferior"), "best": ("open", "dearer"), "noisy": ("open", "best_so_far"),
-    }  # fmt: skip
+        "none": ("no", "inferior"),
+        "best": ("open", "dearer"),
+        "noisy": ("open", "best_so_far"),
+    }
     assert 5_000 < rows["noisy"]["needed"] < 12_000
     assert [rows[name]["needed"] for name in ("none", "best")] == [None, None]
 
@@ -196,8 +210,10 @@ def test_one_without_a_finite_p95_is_never_recommended() -> None:
     failing = np.repeat([10.0, np.inf], [350, 50])
     rows = chosen({"best": GOOD + 0.1, "good": GOOD}, {"best": failing, "good": 100.0}, {"best": 0.001, "good": 0.002})
     assert {name: row["reason"] for name, row in rows.items()} == {
-        "none": "inferior", "best": "failing", "good": "recommended",
-    }  # fmt: skip
+        "none": "inferior",
+        "best": "failing",
+        "good": "recommended",
+    }
     alone = chosen({"best": GOOD}, {"best": failing}, {"best": 0.001}, prefer="quality")
     assert {name: row["reason"] for name, row in alone.items()} == {"none": "barred", "best": "failing"}
 
@@ -207,17 +223,21 @@ def test_the_best_that_is_too_slow_is_no_measure_for_the_others() -> None:
     ms = {"slow": 900.0, "best": 300.0, "cheap": 100.0}
     rows = chosen(values, ms, {"slow": 0.003, "best": 0.002, "cheap": 0.001}, **SLO)
     assert {name: row["reason"] for name, row in rows.items()} == {
-        "none": "inferior", "slow": "slow", "best": "dearer", "cheap": "recommended",
-    }  # fmt: skip
+        "none": "inferior",
+        "slow": "slow",
+        "best": "dearer",
+        "cheap": "recommended",
+    }
     assert (rows["slow"]["not_inferior"], rows["slow"]["on_front"]) == ("yes", True)
 
 
 def test_dominated_ones_are_off_the_front_and_what_is_not_shown_is_named() -> None:
     better = GOOD + 0.0005 + 0.02 * NOISE  # Dearer and slower, for a gain that is not shown.
     rows = chosen(
-        {"a": GOOD, "slower": GOOD - 0.01, "alike": better}, {"a": 100.0, "slower": 200.0, "alike": 150.0},
+        {"a": GOOD, "slower": GOOD - 0.01, "alike": better},
+        {"a": 100.0, "slower": 200.0, "alike": 150.0},
         {"a": 0.001, "slower": 0.001, "alike": 0.0015},
-    )  # fmt: skip
+    )
     fronts = {name: row["on_front"] for name, row in rows.items()}
     assert fronts == {"none": True, "a": True, "slower": False, "alike": True}
     assert rows["slower"]["not_told_apart"] == []
@@ -226,10 +246,7 @@ def test_dominated_ones_are_off_the_front_and_what_is_not_shown_is_named() -> No
 
 
 def test_one_that_is_dominated_by_nothing_that_is_shown_says_so() -> None:
-    rows = chosen(
-        {"a": GOOD, "b": GOOD - 0.0005 + 0.02 * NOISE}, {"a": 100.0, "b": 100.1},
-        {"a": 0.001, "b": 0.00101},
-    )  # fmt: skip
+    rows = chosen({"a": GOOD, "b": GOOD - 0.0005 + 0.02 * NOISE}, {"a": 100.0, "b": 100.1}, {"a": 0.001, "b": 0.00101})
     assert (rows["a"]["on_front"], rows["b"]["on_front"]) == (True, False)
     assert rows["b"]["not_told_apart"] == ["a@50"]
     assert rows["a"]["not_told_apart"] == ["b@50"]
@@ -255,8 +272,9 @@ def test_of_equals_the_cheapest_is_the_best() -> None:
 
 
 def test_where_lower_is_better_the_lowest_is_the_best() -> None:
-    rows = chosen({"a": BASE - GAIN, "b": BASE + GAIN}, {"a": 100.0, "b": 90.0}, {"a": 1.0, "b": 0.5},
-                  measure="rank_error")  # fmt: skip
+    rows = chosen(
+        {"a": BASE - GAIN, "b": BASE + GAIN}, {"a": 100.0, "b": 90.0}, {"a": 1.0, "b": 0.5}, measure="rank_error"
+    )
     assert rows["a"]["recommended"]
     assert rows["a"]["quality"] == pytest.approx((BASE - GAIN).mean())
     assert rows["b"]["not_inferior"] == "no"
@@ -286,8 +304,9 @@ def paid_of(costs: Mapping[str, float | None], query_ids: Sequence[str]) -> pl.D
     """What each question costs, by system."""
     rows = [
         {"system": name, "depth": 50, "repetition": 1, "query_id": query_id, "cost": cost}
-        for name, cost in costs.items() for query_id in query_ids
-    ]  # fmt: skip
+        for name, cost in costs.items()
+        for query_id in query_ids
+    ]
     return pl.DataFrame(rows, schema=REQUEST_COSTS)
 
 
@@ -322,8 +341,11 @@ def test_quality_net_benefit_and_price_choose_three_that_are_good_enough() -> No
         assert {name: row["reason"] for name, row in rows.items() if name != "none"} == codes
         assert [name for name, row in rows.items() if row["recommended"]] == [system]
         assert {name: row["preferred_by"] for name, row in rows.items()} == {
-            "none": [], "best": ["quality"], "middle": ["net", "auto"], "plain": ["cheap"],
-        }  # fmt: skip
+            "none": [],
+            "best": ["quality"],
+            "middle": ["net", "auto"],
+            "plain": ["cheap"],
+        }
         nets = [row["net"] for row in rows.values()]
         assert nets == pytest.approx([0, 6.0, 7.5, 6.5], abs=0.01)
 
@@ -336,8 +358,10 @@ def test_none_is_preferred_that_is_not_shown_to_be_good_enough() -> None:
         assert (rows["free"]["reason"], rows[system]["recommended"]) == (reason, True)
     rows = by_preference({"dear": THREE["best"], "wild": THREE["middle"]}, {"dear": 0.2, "wild": None}, "net")
     assert {name: row["reason"] for name, row in rows.items()} == {
-        "none": "none_pays", "dear": "loss", "wild": "unknown",
-    }  # fmt: skip
+        "none": "none_pays",
+        "dear": "loss",
+        "wild": "unknown",
+    }
     assert rows["none"]["preferred_by"] == ["cheap", "quality", "net", "auto"]
     rows = by_preference({"noise": HITS + 0.02 * NOISE}, {"noise": 0.0}, "net")
     assert rows["none"]["reason"] == "no_gain"
@@ -348,8 +372,10 @@ def test_one_that_is_further_below_the_best_than_the_margin_may_still_bring_in_t
     assert by_preference(values, costs, "net")["small"]["recommended"]
     rows = by_preference(values, costs, "cheap")
     assert (rows["large"]["recommended"], rows["small"]["reason"], rows["small"]["preferred_by"]) == (
-        True, "inferior", ["net"],
-    )  # fmt: skip
+        True,
+        "inferior",
+        ["net"],
+    )
 
 
 def test_net_benefits_that_are_not_told_apart_are_named() -> None:
@@ -435,9 +461,7 @@ def test_what_is_better_is_recommended_and_of_equals_the_cheapest() -> None:
     assert several.count("s0") + several.count("s1") >= 97
 
 
-def recommended(
-    rng: np.random.Generator, n: int, spread: float, gains: list[float], prices: list[float]
-) -> str:  # fmt: skip
+def recommended(rng: np.random.Generator, n: int, spread: float, gains: list[float], prices: list[float]) -> str:
     """What is recommended of rerankers with such gains, which change 60% of the questions."""
     names = [f"s{i}" for i in range(len(gains))]
     base, changes = rng.beta(0.6, 1.0, n), rng.random((len(names), n)) < 0.6
@@ -447,7 +471,10 @@ def recommended(
         for system, of in zip(["none", *(f"{name}@50" for name in names)], [base, *values], strict=True)
     ]
     frame = choose(
-        config_of(names), Scores.of(pl.concat(frames)), requests_of(dict.fromkeys(names, 10.0), n=2),
-        costs_of(dict(zip(names, prices, strict=True))), SUSTAINED_BY_NONE,
-    )  # fmt: skip
+        config_of(names),
+        Scores.of(pl.concat(frames)),
+        requests_of(dict.fromkeys(names, 10.0), n=2),
+        costs_of(dict(zip(names, prices, strict=True))),
+        SUSTAINED_BY_NONE,
+    )
     return str(frame.filter("recommended")["system"].item())

@@ -40,8 +40,9 @@ def scores_of(base: npt.ArrayLike, *reranked: npt.ArrayLike, measure: str = "hit
 def costs_of(*costs: npt.ArrayLike, n: int = 100) -> pl.DataFrame:
     rows = [
         {"system": "mine", "depth": 50 * (i + 1), "repetition": 1, "query_id": f"q{k:03}", "cost": value}
-        for i, cost in enumerate(costs) for k, value in enumerate(np.broadcast_to(cost, n).tolist())
-    ]  # fmt: skip
+        for i, cost in enumerate(costs)
+        for k, value in enumerate(np.broadcast_to(cost, n).tolist())
+    ]
     return pl.DataFrame(rows, schema=REQUEST_COSTS)
 
 

@@ -58,8 +58,10 @@ class SleepySettings:
             count for count in (self.capacity, self.fail_every, self.wrong_every, self.tokens) if count is not None
         ]
         if min(counts, default=1) < 1 or (self.rate_limit is not None and not self.rate_limit > 0):
-            raise InputError("capacity, fail_every, wrong_every and tokens of a sleepy server are numbers from 1, and "
-                             "rate_limit is above 0")  # fmt: skip
+            raise InputError(
+                "capacity, fail_every, wrong_every and tokens of a sleepy server are numbers from 1, and "
+                "rate_limit is above 0"
+            )
 
 
 class SleepySchedule:

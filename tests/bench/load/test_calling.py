@@ -17,10 +17,12 @@ from steelyard.rag.stages.reranking import Lexical
 from steelyard.services.announcements import Usage
 
 CANDIDATES = Candidates(
-    "bm25", ["q1", "q2", "q3"], {"q1": "what is d", "q2": "who"},
+    "bm25",
+    ["q1", "q2", "q3"],
+    {"q1": "what is d", "q2": "who"},
     doc_ids={"q1": ["a", "b", "d"], "q2": ["d"], "q3": []},
     texts={"a": "a" * 40, "b": "b", "d": "it is d"},
-)  # fmt: skip
+)
 
 
 class Lengths:
@@ -58,8 +60,9 @@ def test_a_block() -> None:
     assert calls.scores == {"q1": [40.0, 1.0], "q2": [7.0]}
     columns = ["query_id", "outcome", "n_pairs", "n_truncated", "tokens_in", "tokens_out", "counted"]
     assert requests.select(columns).rows() == [
-        ("q1", "ok", 2, 1, 20 + 10, None, "tokenizer"), ("q2", "ok", 1, 0, 10, None, "tokenizer"),
-    ]  # fmt: skip
+        ("q1", "ok", 2, 1, 20 + 10, None, "tokenizer"),
+        ("q2", "ok", 1, 0, 10, None, "tokenizer"),
+    ]
     assert (requests["intended_s"] == requests["sent_s"]).all()
     assert (requests["end_s"] >= requests["sent_s"]).all()
     assert (requests["sent_s"][1:] >= requests["end_s"][:-1]).all()

@@ -33,8 +33,9 @@ def repeated(n: int = 100) -> tuple[pl.DataFrame, np.ndarray]:
     times = rng.lognormal(3, 0.5, n) * rng.lognormal(0, 0.1, (3, n))
     rows = [
         request(q, times[r, q], repetition=r + 1, n_pairs=50, tokens_in=1000 + 10 * q)
-        for r in range(3) for q in range(n)
-    ]  # fmt: skip
+        for r in range(3)
+        for q in range(n)
+    ]
     return frame(rows), times
 
 
@@ -81,8 +82,11 @@ def test_loops_and_loads_are_never_put_together() -> None:
     rows += [request(q, 30, loop="closed", users=4) for q in range(20)]
     table = latency(frame(rows))
     assert table.select("loop", "rate", "users", "n").rows() == [
-        ("sequential", None, None, 5), ("open", 1.0, None, 20), ("open", 2.0, None, 20), ("closed", None, 4, 20),
-    ]  # fmt: skip
+        ("sequential", None, None, 5),
+        ("open", 1.0, None, 20),
+        ("open", 2.0, None, 20),
+        ("closed", None, 4, 20),
+    ]
     assert table.filter(rate=2.0).select("p50", "service_p50", "dispatch_p99").row(0) == pytest.approx((13, 10, 3))
 
 
@@ -114,9 +118,10 @@ def test_stages_and_what_none_of_them_accounts_for() -> None:
     table = stages(frame([*rows, request(11, 5, outcome="error"), request(12, 5)]))
     assert table.schema == STAGES
     assert table.select("loop", "stage", "n", "p50", "p95").rows() == [
-        ("open", "search", 11, 40.0, 40.0), ("open", "rerank", 11, 55.0, 59.5),
+        ("open", "search", 11, 40.0, 40.0),
+        ("open", "rerank", 11, 55.0, 59.5),
         ("open", "rest", 11, pytest.approx(10.0), pytest.approx(10.0)),
-    ]  # fmt: skip
+    ]
     assert stages(frame([request(0, 5)])).is_empty()
 
 

@@ -24,8 +24,7 @@ load_test(url, queries=queries, rate=float(rate), duration=30, warm_up=0, timeou
 
 
 @pytest.mark.parametrize(
-    ("n_answered", "error"),
-    [pytest.param(0, "KeyboardInterrupt", marks=pytest.mark.slow), (1, "BenchInterrupted")],
+    ("n_answered", "error"), [pytest.param(0, "KeyboardInterrupt", marks=pytest.mark.slow), (1, "BenchInterrupted")]
 )
 def test_ctrl_c_ends_it_at_once_while_a_server_never_answers(tmp_path: Path, n_answered: int, error: str) -> None:
     """Whether the first request waits for a minute, before which nothing is measured, or those under load."""

@@ -94,8 +94,9 @@ def test_a_guess_is_offered_where_the_levels_leave_it_open() -> None:
     assert system.rates[0] == 16.0  # The levels know better.
 
 
-@pytest.mark.parametrize(("objective", "rate"), [({"p95": 0.5}, 12.61), ({"p95": 0.5, "p50": 0.2}, 12.61),
-                                                 ({"p99": 0.2}, 10.0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("objective", "rate"), [({"p95": 0.5}, 12.61), ({"p95": 0.5, "p50": 0.2}, 12.61), ({"p99": 0.2}, 10.0)]
+)
 def test_what_users_had_answered_says_about_what_it_bears(objective: dict[str, float], rate: float) -> None:
     """By M/M/1 of 20 a second: 20 - ln(20) / 0.5, less a tenth; and half of the peak at least."""
     levels = pl.DataFrame({"loop": ["closed", "closed", "open"], "achieved": [10.0, 20.0, 30.0]})

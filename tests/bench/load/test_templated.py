@@ -87,7 +87,7 @@ def test_bundled_questions_are_asked_where_none_are_named(tmp_path: Path) -> Non
         ("/v1/chat/completions", CHAT, put([], "choices"), "without choices"),
         ("/search", {"query": "{query}"}, change(lambda answer: {"error": "down"}), "answered an error: down"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_none_fails(
     test_of: Callable[..., Bench], path: str, body: Any, fault: Any, error: str
 ) -> None:

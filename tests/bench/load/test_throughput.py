@@ -180,9 +180,10 @@ def test_levels_do_not_mix() -> None:
     levels = throughput(pl.concat(blocks + other), OBJECTIVE)
     assert levels.schema == THROUGHPUT
     assert levels.select("depth", "loop", "rate", "users").rows() == [
-        (depth, *rest) for depth in (None, 50)
+        (depth, *rest)
+        for depth in (None, 50)
         for rest in (("open", 8.0, None), ("open", 30.0, None), ("closed", None, 1), ("closed", None, 2))
-    ]  # fmt: skip
+    ]
     apart = throughput(blocks[1], OBJECTIVE).drop("depth").row(0)
     assert levels.filter(depth=50, rate=30.0).drop("depth").row(0) == apart
 
@@ -190,9 +191,11 @@ def test_levels_do_not_mix() -> None:
 def test_nothing_but_sequential_requests_is_no_load() -> None:
     sequential = requests(EVEN, EVEN + 0.1, users=1).with_columns(loop=pl.lit("sequential"))
     for frame, schema in (
-        (throughput(sequential, OBJECTIVE), THROUGHPUT), (sustained(throughput(sequential, OBJECTIVE)), SUSTAINED),
-        (scalability(sequential), SCALABILITY), (scalability(REQUESTS.to_frame()), SCALABILITY),
-    ):  # fmt: skip
+        (throughput(sequential, OBJECTIVE), THROUGHPUT),
+        (sustained(throughput(sequential, OBJECTIVE)), SUSTAINED),
+        (scalability(sequential), SCALABILITY),
+        (scalability(REQUESTS.to_frame()), SCALABILITY),
+    ):
         assert (len(frame), frame.schema) == (0, schema)
 
 
@@ -209,14 +212,17 @@ def levels_of(*rows: tuple[float, bool, str | None]) -> pl.DataFrame:
     return pl.DataFrame([{name: row.get(name) for name in THROUGHPUT} for row in columns], schema=THROUGHPUT)
 
 
-@pytest.mark.parametrize(("rows", "rate", "failing", "reason"), [
-    ([(1, True, None), (2, True, None), (4, False, "latency")], 2, 4, "latency"),
-    ([(1, False, "few"), (2, True, None), (4, False, "few"), (8, False, "errors")], 2, 8, "errors"),
-    ([(1, True, None), (2, False, "latency"), (4, True, None)], 4, None, None),
-    ([(1, False, "few"), (2, False, "few")], None, 1, "few"),
-    ([(4, False, "backlog"), (2, False, "latency")], None, 2, "latency"),
-    ([(1, True, None), (2, False, "few")], 1, 2, "few"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "rate", "failing", "reason"),
+    [
+        ([(1, True, None), (2, True, None), (4, False, "latency")], 2, 4, "latency"),
+        ([(1, False, "few"), (2, True, None), (4, False, "few"), (8, False, "errors")], 2, 8, "errors"),
+        ([(1, True, None), (2, False, "latency"), (4, True, None)], 4, None, None),
+        ([(1, False, "few"), (2, False, "few")], None, 1, "few"),
+        ([(4, False, "backlog"), (2, False, "latency")], None, 2, "latency"),
+        ([(1, True, None), (2, False, "few")], 1, 2, "few"),
+    ],
+)
 def test_the_sustained_rate(
     rows: list[tuple[float, bool, str | None]], rate: float | None, failing: float | None, reason: str | None
 ) -> None:
@@ -269,7 +275,7 @@ def test_a_queue_below_its_limit_passes_and_one_above_does_not() -> None:
     held = {
         rate: sum(only(throughput(queue.offer(rate, 300, rng), OBJECTIVE))["holds"] is True for _ in range(n)) / n
         for rate in (6.0, 10.0, 16.0, 18.0, 22.0)
-    }  # fmt: skip
+    }
     assert held[6.0] > 0.93
     assert held[10.0] > 0.8
     assert held[16.0] <= 0.02

@@ -37,21 +37,28 @@ def rankings_of(pair_tokens: Sequence[Sequence[int]]) -> pl.DataFrame:
 
 
 def sustained_of(*rows: tuple[int, float | None], reason: str | None = None) -> pl.DataFrame:
-    return pl.DataFrame([{"system": "mine", "depth": d, "rate": rate, "failing_rate": None, "reason": reason}
-                         for d, rate in rows], schema=SUSTAINED)  # fmt: skip
+    return pl.DataFrame(
+        [{"system": "mine", "depth": d, "rate": rate, "failing_rate": None, "reason": reason} for d, rate in rows],
+        schema=SUSTAINED,
+    )
 
 
 def costs_of(
-    config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame, sustained: pl.DataFrame | None = None,
+    config: BenchConfig,
+    requests: pl.DataFrame,
+    rankings: pl.DataFrame,
+    sustained: pl.DataFrame | None = None,
     **options: Any,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     return costs(config, requests, request_costs(config, requests, rankings, sustained), sustained, **options)
 
 
 def row_of(
-    config: BenchConfig, requests: pl.DataFrame, rankings: pl.DataFrame = NO_RANKINGS,
+    config: BenchConfig,
+    requests: pl.DataFrame,
+    rankings: pl.DataFrame = NO_RANKINGS,
     sustained: pl.DataFrame | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     frame = costs_of(config, requests, rankings, sustained, day=DAY)
     assert frame.schema == COSTS
     return frame.row(0, named=True)
@@ -182,9 +189,12 @@ def test_a_model_at_its_own_address_has_its_price() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "price"),
-    [({}, "openai/gpt-4.1-mini"), ({"base_url": "https://api.openai.com/v1"}, "openai/gpt-4.1-mini"),
-     ({"base_url": "http://127.0.0.1:8000/v1"}, None)],
-)  # fmt: skip
+    [
+        ({}, "openai/gpt-4.1-mini"),
+        ({"base_url": "https://api.openai.com/v1"}, "openai/gpt-4.1-mini"),
+        ({"base_url": "http://127.0.0.1:8000/v1"}, None),
+    ],
+)
 def test_a_chat_model_has_its_price_at_its_own_address_alone(settings: dict[str, str], price: str | None) -> None:
     stage = {"kind": "llm", "mode": "listwise", "model": "gpt-4.1-mini", **settings}
     known = system_prices(BenchConfig.of({"systems": {"llm": {"rerank": stage}}}))["llm"]
@@ -193,8 +203,9 @@ def test_a_chat_model_has_its_price_at_its_own_address_alone(settings: dict[str,
 
 def test_prices_that_a_bench_used_are_stored_whole(tmp_path: Any) -> None:
     (tmp_path / "prices.toml").write_text("[mine]\nper_query = 0.5\ndate = 2026-10-01\n", encoding="utf-8")
-    values = {"systems": {"a": {"rerank": "lexical", "price": "mine"},
-                          "b": {"rerank": "lexical", "price": "voyage/rerank-3"}}}  # fmt: skip
+    values = {
+        "systems": {"a": {"rerank": "lexical", "price": "mine"}, "b": {"rerank": "lexical", "price": "voyage/rerank-3"}}
+    }
     config = BenchConfig.of({**values, "prices": "prices.toml"}, base=tmp_path)
     tables = stored_prices(config)
     assert tables["mine"] == {"per_query": 0.5, "date": "2026-10-01"}

@@ -77,8 +77,10 @@ def test_no_order_of_the_first_chunks_shows_more_gold_and_one_shows_as_much(chun
 @examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 55), st.integers(1, 25)), min_size=1, max_size=4, unique=True),
-    st.permutations(range(6)), st.integers(1, 4), st.integers(1, 3),
-)  # fmt: skip
+    st.permutations(range(6)),
+    st.integers(1, 4),
+    st.integers(1, 3),
+)
 def test_spans_in_a_whole_corpus_count_relevant_chunks(spans, order, n, k) -> None:
     """Six chunks of ten characters: recall counts the chunks that hold a span, and evidence_recall the spans."""
     document = Document("d", "0123456789" * 6)

@@ -205,9 +205,12 @@ def test_diagnostics_by_hand(tmp_path):
     truth = {"q": {"d1": 1, "d2": 0}, "r": {"d1": 1}, "without": {"d1": 1}}
     collection = (truth, {"q": ["d3", "d2", "d1", "d4"], "r": ["d1"]})
     config, scores, _, rankings, requests = _bench(
-        tmp_path, lambda gains, docs, r: [gains.get(doc, 0) for doc in docs], collection=collection, depths=[3],
+        tmp_path,
+        lambda gains, docs, r: [gains.get(doc, 0) for doc in docs],
+        collection=collection,
+        depths=[3],
         measures=["precision@2"],
-    )  # fmt: skip
+    )
     requests = requests.with_columns(n_truncated=pl.lit(1, pl.Int64))
     frame = diagnostics(config.options, scores, rankings, requests)
     assert frame.schema == DIAGNOSTICS
@@ -259,9 +262,11 @@ def test_noise_is_called_better_or_worse_in_five_of_a_hundred_benches(tmp_path):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         config, scores, ceilings, *_ = _bench(
-            tmp_path, lambda gains, docs, r, rng=rng: rng.random(len(docs)).tolist(), collection=_collection(50, seed),
+            tmp_path,
+            lambda gains, docs, r, rng=rng: rng.random(len(docs)).tolist(),
+            collection=_collection(50, seed),
             depths=[3, 6, 12],
-        )  # fmt: skip
+        )
         shown += (quality(config.options, scores, ceilings)["verdict"] != "not_shown").any()
     assert shown <= 10 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
@@ -272,10 +277,13 @@ def test_an_oracle_with_noise_captures_less_with_more_of_it(tmp_path):
     for noise in (0.0, 0.5, 1.0, 4.0):
         rng = np.random.default_rng(7)
         config, scores, ceilings, *_ = _bench(
-            tmp_path, lambda gains, docs, r, rng=rng, sd=noise: (
+            tmp_path,
+            lambda gains, docs, r, rng=rng, sd=noise: (
                 np.array([gains.get(doc, 0) for doc in docs]) + rng.normal(0, sd, len(docs))
-            ).tolist(), collection=_collection(150), depths=[12],
-        )  # fmt: skip
+            ).tolist(),
+            collection=_collection(150),
+            depths=[12],
+        )
         captured.append(quality(config.options, scores, ceilings)["captured"][0])
     assert captured == sorted(captured, reverse=True)
     assert captured[0] == pytest.approx(1.0)

@@ -47,9 +47,12 @@ def shortest(query: str, texts: Sequence[str]) -> list[float]:
 def bench(folder: Path, collection: Path, **values: Any) -> sy.Bench:
     perfect = {"kind": f"{__name__}:Labelled", "collection": str(collection)}
     systems = {
-        "none": {}, "words": {"rerank": "lexical"}, "shortest": {"rerank": f"{__name__}:shortest"},
-        "perfect": {"rerank": perfect}, "noisy": {"rerank": {**perfect, "noise": 0.1}},
-    }  # fmt: skip
+        "none": {},
+        "words": {"rerank": "lexical"},
+        "shortest": {"rerank": f"{__name__}:shortest"},
+        "perfect": {"rerank": perfect},
+        "noisy": {"rerank": {**perfect, "noise": 0.1}},
+    }
     config = {
         "truth": str(collection), "documents": str(collection), "depths": [1, 10, 50], "repetitions": 2, "warm_up": 1,
     }  # fmt: skip

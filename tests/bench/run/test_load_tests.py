@@ -124,9 +124,7 @@ def test_rates_that_can_show_nothing_are_said_before() -> None:
         return short_notes([Level("a", None, "open", rate, 10.0) for rate in rates], load)
 
     (note,) = notes({"p50": 0.1, "p95": 0.5}, 2.0, 5.0, 8.0)
-    assert note.values == {
-        "n": 2, "names": ["2/s", "5/s"], "most": 50, "percentile": "P95", "least": 72, "seconds": 36,
-    }  # fmt: skip
+    assert note.values == {"n": 2, "names": ["2/s", "5/s"], "most": 50, "percentile": "P95", "least": 72, "seconds": 36}
     assert notes({"p50": 0.1}, 2.0) == []
     assert notes({"p99": 0.1}, 8.0)[0].values["seconds"] == 46
     assert notes({"p95": 0.5}, 2.0, sustained=True) == []

@@ -114,10 +114,13 @@ def test_a_finished_bench_is_not_measured_again(finished: Path, folder: Path) ->
 @pytest.mark.parametrize(
     ("values", "n"),
     [
-        ({"repetitions": 3}, 24), ({"depths": [3, 6, 9]}, 24), ({"repetitions": 1}, 0), ({"measures": ["mrr"]}, 0),
+        ({"repetitions": 3}, 24),
+        ({"depths": [3, 6, 9]}, 24),
+        ({"repetitions": 1}, 0),
+        ({"measures": ["mrr"]}, 0),
         ({"systems": SYSTEMS | {"stems": {"rerank": {"kind": "lexical", "stem": "none"}}}}, 24),
     ],
-)  # fmt: skip
+)
 def test_only_what_is_new_is_measured(finished: Path, folder: Path, values: dict[str, Any], n: int) -> None:
     config = bench_config(finished, **values)
     bench, n_asked = requests_asked(config, folder=folder)

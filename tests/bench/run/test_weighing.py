@@ -96,8 +96,9 @@ def test_a_question_that_always_fails_has_the_base_order_and_nothing_that_came_w
 
 
 def test_values_are_means_of_repetitions(tmp_path):
-    scores, _ = weighed(config(tmp_path), lambda q, docs, r: oracle(q, docs, r) if r == 1 else [0.0] * len(docs),
-                        repetitions=2)  # fmt: skip
+    scores, _ = weighed(
+        config(tmp_path), lambda q, docs, r: oracle(q, docs, r) if r == 1 else [0.0] * len(docs), repetitions=2
+    )
     assert value(scores, "mine@3", "mrr@10", "a") == 0.75
     assert scores.repeats["mine@3"][:, 0, 0].tolist() == [1.0, 0.5]
     assert value(scores, "mine@3", "first_changed", "a") == 0.5

@@ -94,8 +94,10 @@ def test_the_share_of_words_is_that_of_a_naive_twin(premise: str, hypothesis: st
     distinct = list(dict.fromkeys(forms(hypothesis)))
     if not distinct:
         return
-    there = [any(word == other or (len(word) == 1 and word >= "一" and word in other) for other in forms(premise))
-             for word in distinct]  # fmt: skip
+    there = [
+        any(word == other or (len(word) == 1 and word >= "一" and word in other) for other in forms(premise))
+        for word in distinct
+    ]
     assert judged(premise, hypothesis, LexicalJudge(**BARE)).score == pytest.approx(sum(there) / len(distinct))
 
 

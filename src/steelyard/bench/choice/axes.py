@@ -57,9 +57,10 @@ class Quality:
         """Of these options, by the scores."""
         rows, column = [list(scores.systems).index(option.label) for option in options], first_mean(scores)
         quality = cls(
-            scores.measures[column], scores.values[rows, column],
+            scores.measures[column],
+            scores.values[rows, column],
             None if scores.clustering is None else scores.clustering.codes,
-        )  # fmt: skip
+        )
         return replace(quality, values=quality.sign * quality.values)
 
     @property

@@ -70,8 +70,10 @@ def choice(
         return CHOICE.to_frame()
     quality = Quality.of(scores, options)
     axes = {
-        "quality": quality.axis, "latency": latency_axis(requests, options, _P95), "cost": cost_axis(costs, options),
-    }  # fmt: skip
+        "quality": quality.axis,
+        "latency": latency_axis(requests, options, _P95),
+        "cost": cost_axis(costs, options),
+    }
     front, apart = _front([axis for axis in axes.values() if axis.measured], options)
     slo = [_holds_slo(config.load, requests, sustained, option) for option in options]
     # Whether each option is shown to be better than the base; p is corrected for all rows of the frame.
@@ -89,7 +91,7 @@ def choice(
     places = {
         "cheap": max(enough, key=_preference(axes, "cost", "latency", "quality"), default=_BASE),
         "quality": max(enough, key=_preference(axes, "quality", "cost", "latency"), default=_BASE),
-    }  # fmt: skip
+    }
     if net is not None:
         paying = [i for i in rerankers if net.better[i, _BASE]]
         places["net"] = max(paying, key=_preference({"net": net, **axes}, "net", "quality", "cost"), default=_BASE)
@@ -238,9 +240,7 @@ def _is_worse(quality: Quality, i: int, rerankers: Sequence[int]) -> bool:
     return any(paired_t(d, clusters=codes).p * len(ahead) < ALPHA for d, codes in tests)
 
 
-def _holds_slo(
-    load: LoadTable | None, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option
-) -> str | None:  # fmt: skip
+def _holds_slo(load: LoadTable | None, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option) -> str | None:
     """Whether an option holds every limit; None where [load] sets none.  The base adds nothing, and holds them.
 
     It does not where it failed under every load, and not for want of requests or of a machine that sends them.

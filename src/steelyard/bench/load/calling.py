@@ -114,12 +114,14 @@ class PairTokens:
             .with_columns(
                 tokens_in=pl.coalesce("tokens_in", "_tokens"),
                 tokens_out=pl.when(by_server).then(pl.col("tokens_out")).otherwise(pl.col("_tokens_out")),
-                counted=pl.when(by_server).then(pl.lit("server")).when(pl.col("_tokens").is_not_null())
+                counted=pl.when(by_server)
+                .then(pl.lit("server"))
+                .when(pl.col("_tokens").is_not_null())
                 .then(pl.lit(self.counted)),
                 n_truncated=truncated,
             )
             .select(requests.columns)
-        )  # fmt: skip
+        )
 
     def _usage(self, query_id: str, counts: Sequence[int]) -> tuple[Usage, int]:
         """Tokens of a question, and pairs that are longer than the model reads."""
@@ -198,9 +200,12 @@ def _work(tasks: SimpleQueue[Callable[[], Request] | None], answers: SimpleQueue
 
 
 def call_in_turn(
-    ask: Ask, queries: Sequence[tuple[str, str]], caller: PatientCaller, *,
+    ask: Ask,
+    queries: Sequence[tuple[str, str]],
+    caller: PatientCaller,
+    *,
     tick: Callable[[Request], None] = lambda request: None,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """Ask each question once, the next when the last is answered.
 
     queries   (query_id, question)

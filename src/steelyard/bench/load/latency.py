@@ -76,7 +76,7 @@ def level_intervals(level: pl.DataFrame, column: str, shares: Sequence[float]) -
     clusters = _seconds(level) if in_time else level["query_id"].rank("dense").to_numpy()
     return percentile_intervals(
         level[column].to_numpy(), shares, clusters=clusters, in_time=in_time, in_order=not in_time
-    )  # fmt: skip
+    )
 
 
 def time_percentiles(level: pl.DataFrame, shares: Sequence[float]) -> list[PercentileInterval]:

@@ -80,9 +80,7 @@ class Level:
             system.digest, at_once, list(system.queries.items()), load, self.load, config.timeout, config.seed
         )
 
-    def measure(
-        self, system: LoadedSystem, config: BenchConfig, ended: list[Request] | None = None
-    ) -> pl.DataFrame:  # fmt: skip
+    def measure(self, system: LoadedSystem, config: BenchConfig, ended: list[Request] | None = None) -> pl.DataFrame:
         """Put this load on the system; its requests, of schema REQUESTS;   ended   they are added to as they end"""
         load = config.load or LoadTable()
         if self.loop != "closed":
@@ -90,7 +88,7 @@ class Level:
             schedule = self._schedule(config)
             requests = offer(
                 system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout, ended=ended
-            )  # fmt: skip
+            )
             if self.first is not None:
                 rate = middle_rate(self.duration_s, self.first, self.amount)
                 requests = requests.with_columns(loop=pl.lit("ramp"), rate=rate)
@@ -113,9 +111,7 @@ class Level:
             return log.schedule(self.speed, rng, duration_s=self.duration_s, warm_up_s=load.warm_up)
         arrivals = cast("Arrivals", load.arrivals)
         if self.first is not None:
-            return Schedule.ramp(
-                self.first, self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up
-            )  # fmt: skip
+            return Schedule.ramp(self.first, self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up)
         return Schedule.at_rate(self.amount, self.duration_s, arrivals, rng, warm_up_s=load.warm_up)
 
 

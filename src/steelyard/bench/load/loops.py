@@ -224,7 +224,7 @@ class _Crowd:
 
     def __init__(
         self, ask: Ask, asked: list[tuple[str, str]], timeout_s: float, workers: int | None, ended: list[Request]
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._ask, self._asked, self._timeout_s, self._finished = ask, asked, timeout_s, ended
         self._turn: AbstractContextManager[object] = nullcontext() if workers is None else _FairTurns(workers)
         self._numbers = count()

@@ -69,9 +69,7 @@ class LoadedSystem:
 
 
 @contextmanager
-def whole_system(
-    system: BenchSystem, config: BenchConfig, queries: Mapping[str, str]
-) -> Iterator[LoadedSystem]:  # fmt: skip
+def whole_system(system: BenchSystem, config: BenchConfig, queries: Mapping[str, str]) -> Iterator[LoadedSystem]:
     """A system of one's own, or a pipeline, while load is put on it.
 
     An address is asked by a client that repeats nothing and waits for nobody, and so are the endpoints of a pipeline.
@@ -101,15 +99,13 @@ def whole_system(
                     digest = fingerprint.digest(digest, depth, *documents)
                 else:
                     ask = _asking_address(target.target.asked_by(service), service, target.k)
-        yield LoadedSystem(
-            system.name, None, ask, queries, workers=workers, users_at_once=workers, digest=digest
-        )  # fmt: skip
+        yield LoadedSystem(system.name, None, ask, queries, workers=workers, users_at_once=workers, digest=digest)
 
 
 @contextmanager
 def loaded_reranker(
     system: BenchSystem, config: BenchConfig, candidates: Candidates, depth: int
-) -> Iterator[LoadedSystem]:  # fmt: skip
+) -> Iterator[LoadedSystem]:
     """A reranker over the first `depth` candidates of each question, while load is put on it.
 
     One that runs here has an instance a thread: `instances` of [load] in an open loop, one a user in a closed loop.
@@ -184,9 +180,7 @@ def _asking_function(target: FunctionTarget, k: int) -> Ask:
         heard = list[float]()
         target(query, k, heard=heard)
         answered_at = perf_counter()
-        return Served(
-            answered_at=answered_at, streamed=Streamed(heard[0], heard[-1], len(heard)) if heard else None
-        )  # fmt: skip
+        return Served(answered_at=answered_at, streamed=Streamed(heard[0], heard[-1], len(heard)) if heard else None)
 
     return ask
 

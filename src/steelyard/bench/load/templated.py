@@ -55,8 +55,10 @@ def documents_of(config: BenchConfig, depth: int) -> Sequence[str]:
     else:
         name, texts = str(config.documents), tuple(doc.text for doc in load(config.documents) if doc.text.strip())
     if len(texts) < depth:
-        raise InputError(f"{name}: has {len(texts)} texts, fewer than the {depth} of a request; lower --depth, or "
-                         "name more: --documents")  # fmt: skip
+        raise InputError(
+            f"{name}: has {len(texts)} texts, fewer than the {depth} of a request; lower --depth, or "
+            "name more: --documents"
+        )
     return texts
 
 

@@ -237,11 +237,14 @@ def _closed(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
     # Each user is either in the system or thinks: both together must fill their time.
     filled = flow.taken + flow.ended * objective.think_time_s
     return {
-        "duration_s": sum(block.until for block in blocks), "n": sum(len(block.came) for block in blocks),
-        "achieved": _ratio(flow.answered, flow.length), "goodput": _ratio(flow.useful, flow.length),
-        "error_rate": _error_rate(blocks), "in_flight": _ratio(flow.spent, flow.length),
+        "duration_s": sum(block.until for block in blocks),
+        "n": sum(len(block.came) for block in blocks),
+        "achieved": _ratio(flow.answered, flow.length),
+        "goodput": _ratio(flow.useful, flow.length),
+        "error_rate": _error_rate(blocks),
+        "in_flight": _ratio(flow.spent, flow.length),
         "little_gap": _ratio(filled, (blocks[0].users or 0) * flow.length) - 1,
-    }  # fmt: skip
+    }
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -266,8 +269,7 @@ def _deciding(level: pl.DataFrame, objective: Objective) -> tuple[str, Percentil
     """The limit that is missed, else left open, else come nearest to."""
     order = (None, *reversed(UNDECIDED), "latency")
     return max(
-        limits_of(level, objective),
-        key=lambda limit: (order.index(limit[2]), limit[1].value / objective.slo[limit[0]]),
+        limits_of(level, objective), key=lambda limit: (order.index(limit[2]), limit[1].value / objective.slo[limit[0]])
     )
 
 

@@ -118,9 +118,11 @@ def costs(
         price = prices[option.system]
         machine = _Machine.of(requests.filter(pl.col("system") == option.system), sustained)
         row = {
-            "system": option.system, "depth": option.depth, "currency": currency,
+            "system": option.system,
+            "depth": option.depth,
+            "currency": currency,
             **_amounts(of_requests.filter(option.rows), clusters),
-        }  # fmt: skip
+        }
         if price is not None:
             row |= {"price": price.name, "unit": price.unit, "unit_price": price.amount, "source": price.source or None}
             row["date"] = None if price.day is None else price.day.isoformat()
@@ -140,10 +142,13 @@ def _amounts(of_requests: pl.DataFrame, clusters: Mapping[str, int] | None) -> d
     total = pl.col("cost").sum() / pl.col("tokens").sum() * _MILLION
     per_1m_tokens = priced.drop_nulls("tokens").filter(pl.col("tokens") > 0).select(total).item()
     return {
-        "tokens": means["tokens"].mean(), "counted": of_requests["counted"].max(), "per_query": cost,
-        "per_query_low": low, "per_query_high": high,
+        "tokens": means["tokens"].mean(),
+        "counted": of_requests["counted"].max(),
+        "per_query": cost,
+        "per_query_low": low,
+        "per_query_high": high,
         "per_1m_tokens": None if math.isnan(per_1m_tokens) else per_1m_tokens,
-    }  # fmt: skip
+    }
 
 
 def cost_interval(
@@ -197,9 +202,7 @@ def with_costs(config: BenchConfig, scores: Scores, requests: pl.DataFrame, of_r
     return append_columns(scores, [cost_measure(currency_of(config, prices))], values[:, None], repeats)
 
 
-def _costs_of_runs(
-    requests: pl.DataFrame, of_requests: pl.DataFrame, query_ids: Sequence[str]
-) -> dict[str, Floats]:  # fmt: skip
+def _costs_of_runs(requests: pl.DataFrame, of_requests: pl.DataFrame, query_ids: Sequence[str]) -> dict[str, Floats]:
     """Label -> (r, q) cost of each question in each repetition; NaN where it is not known."""
     place = {query_id: q for q, query_id in enumerate(query_ids)}
     of_runs = dict[str, Floats]()

@@ -128,5 +128,7 @@ def _check_currencies(config: BenchConfig, prices: Mapping[str, UnitPrice | None
             raise SettingError(
                 f"systems.{system}.price is in {price.currency}, and the bench in {currency}; name all prices and "
                 "[value] in one currency, at the rate that you pay",
-                "systems", system, "price",
-            )  # fmt: skip
+                "systems",
+                system,
+                "price",
+            )

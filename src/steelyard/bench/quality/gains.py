@@ -135,11 +135,14 @@ def _pairs(options: Sequence[Option], scores: Scores, ceilings: Scores) -> Itera
             ceiling = ceilings.values[ceilings.systems.index(ceiling_label(option.depth)), j]
             paired = ~(np.isnan(base) | np.isnan(reranked))
             yield _Pair(
-                option, measure, base=base[paired], reranked=reranked[paired],
+                option,
+                measure,
+                base=base[paired],
+                reranked=reranked[paired],
                 ceiling=_known_ceiling(ceiling[paired], np.maximum(base[paired], reranked[paired])),
                 clusters=None if clusters is None else clusters[paired],
                 percentiles=_percentiles(scores, i, j, paired),
-            )  # fmt: skip
+            )
 
 
 def _percentiles(scores: Scores, reranked: int, j: int, paired: Bools) -> PercentileDifference | None:
@@ -171,7 +174,7 @@ def _alphas(p: Floats, corrected: Floats) -> list[float]:
     n_shown = int((corrected <= alpha).sum())
     return list(
         interval_alphas(p, corrected, correction="holm", alpha=alpha, n_comparisons=_n_tests(p), n_shown=n_shown)
-    )  # fmt: skip
+    )
 
 
 def _n_tests(p: Floats) -> int:
@@ -184,9 +187,7 @@ def _plan(scores: Scores, n_tests: int = 1) -> Plan:
     return Plan(systems, scores.measures[:1], 0, "t", "holm", defaults.ALPHA, None, defaults.SEED)
 
 
-def _row(
-    pair: _Pair, p: float, corrected: float, ends: tuple[float, float], alpha: float
-) -> dict[str, object]:  # fmt: skip
+def _row(pair: _Pair, p: float, corrected: float, ends: tuple[float, float], alpha: float) -> dict[str, object]:
     d, (low, high) = pair.difference, ends
     counts, captured = win_tie_loss(pair.sign * d), _captured(pair, alpha)
     base, reranked, ceiling = (_aggregate(pair.measure, values) for values in (pair.base, pair.reranked, pair.ceiling))
@@ -209,9 +210,12 @@ def _captured(pair: _Pair, alpha: float) -> CapturedShare:
     if not pair.measure.aggregation.arithmetic or not len(pair.ceiling) or np.isnan(pair.ceiling).any():
         return CapturedShare(math.nan, math.nan, math.nan, 1 - alpha)
     return captured_share(
-        pair.difference, differences(pair.base, pair.ceiling), width=pair.measure.definition.width, level=1 - alpha,
+        pair.difference,
+        differences(pair.base, pair.ceiling),
+        width=pair.measure.definition.width,
+        level=1 - alpha,
         clusters=pair.clusters,
-    )  # fmt: skip
+    )
 
 
 def _aggregate(measure: Measure, values: Floats) -> float:

@@ -132,7 +132,7 @@ def rerankings_of(
     timed = requests.filter(loop="sequential").with_columns(
         pl.when(answered).then(number[name].cast(pl.Float64)).fill_null(float("nan")).alias(name)
         for name in OF_REQUESTS
-    )  # fmt: skip
+    )
     place = {query_id: q for q, query_id in enumerate(sorted(candidates.query_ids))}
     return [
         _reranking(option, candidates, rows, timed.filter(option.rows), place)
@@ -192,26 +192,28 @@ def with_columns(quality: Scores, weighing: Weighing, rerankings: Sequence[Reran
             repeats[item.label] = values
     values = np.stack(rows)
     means = replace(
-        quality, values=values[:, :n], failed=quality.failed | np.stack(failed),
+        quality,
+        values=values[:, :n],
+        failed=quality.failed | np.stack(failed),
         recipe_parts={**quality.recipe_parts, ASKED: IN_ORDER},
-    )  # fmt: skip
+    )
     return append_columns(means, COLUMNS, values[:, n:], repeats)
 
 
-def append_columns(
-    scores: Scores, names: Sequence[str], values: Floats, repeats: Mapping[str, Floats]
-) -> Scores:  # fmt: skip
+def append_columns(scores: Scores, names: Sequence[str], values: Floats, repeats: Mapping[str, Floats]) -> Scores:
     """Scores with more columns of numbers, for which nothing is judged.
 
     values   (s, c, q);   repeats   label -> (r, m + c, q) values of the repetitions, of all columns
     """
     return replace(
-        scores, measures=[*scores.measures, *map(measure_or_column, names)], repeats=repeats,
+        scores,
+        measures=[*scores.measures, *map(measure_or_column, names)],
+        repeats=repeats,
         values=np.concatenate([scores.values, values], axis=1),
         judged=np.concatenate([scores.judged, np.full(values.shape, np.nan)], axis=1),
         no_relevant=np.concatenate([scores.no_relevant, np.zeros(values.shape, bool)], axis=1),
         causes=None if scores.causes is None else np.pad(scores.causes, [(0, 0), (0, len(names)), (0, 0)]),
-    )  # fmt: skip
+    )
 
 
 def _list_columns(query_ids: Sequence[str], scores: Mapping[str, Sequence[float]], k: int) -> Floats:
@@ -246,7 +248,7 @@ def _mean_of_repetitions(values: Floats, failed: Bools, n_of_quality: int) -> Fl
 
 def diagnostics(
     options: Sequence[Option], scores: Scores, rankings: pl.DataFrame, requests: pl.DataFrame
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """What each reranker did to the lists of each depth, of schema DIAGNOSTICS.
 
     scores   of `weigh`; those of a load test, which makes no lists, give no rows

@@ -103,16 +103,22 @@ def load_test(
     if is_log and sustained:
         raise InputError("a log has the rate that it has; leave --sustained out, or --arrivals")
     load: dict[str, Any] = {
-        "duration": duration, "slo": slo, "warm_up": warm_up, "think_time": think_time,
+        "duration": duration,
+        "slo": slo,
+        "warm_up": warm_up,
+        "think_time": think_time,
         "arrivals": str(Path(arrivals).absolute()) if arrivals is not None and is_log else arrivals,
-    }  # fmt: skip
+    }
     if is_log or any(amounts is not None for amounts in (rate, users, speed)):
         # What is named here is all the load there is.
         ramp = _ramp(rate) if isinstance(rate, str) else None
         load |= {
-            "rates": [] if ramp else _several(rate), "ramp": ramp, "concurrency": _several(users),
-            "speeds": _several(speed), "sustained": bool(sustained),
-        }  # fmt: skip
+            "rates": [] if ramp else _several(rate),
+            "ramp": ramp,
+            "concurrency": _several(users),
+            "speeds": _several(speed),
+            "sustained": bool(sustained),
+        }
     elif sustained is not None:
         load["sustained"] = sustained
     depths = None if depth is None and body is None else [depth or _DEPTH]

@@ -46,9 +46,7 @@ _RATES = ("rate", "failing_rate", "reason")
 _NAMED = 3
 
 
-def open_systems(
-    config: BenchConfig, stack: ExitStack, candidates: Candidates | None = None
-) -> list[LoadedSystem]:  # fmt: skip
+def open_systems(config: BenchConfig, stack: ExitStack, candidates: Candidates | None = None) -> list[LoadedSystem]:
     """Every system of a configuration that load can be put on, until the stack is left.
 
     candidates   of its rerankers; None to open them
@@ -237,12 +235,13 @@ def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dic
     are_asked = not load.searches and not load.sweep
     levels = [
         {
-            "system": system_label(row["system"], row["depth"]), "load": load_name(row["rate"], None),
+            "system": system_label(row["system"], row["depth"]),
+            "load": load_name(row["rate"], None),
             "is_asked": are_asked and (row["system"], row["depth"], row["rate"]) in configured.rows(),
             **{name: plain(row[name]) for name in _JUDGED},
         }
         for row in rows.filter(loop="open").to_dicts()
-    ]  # fmt: skip
+    ]
     rates = [
         {"system": system_label(row["system"], row["depth"]), **{name: row[name] for name in _RATES}}
         for row in sustained(rows).to_dicts()
@@ -285,7 +284,7 @@ def late_notes(requests: pl.DataFrame, load: LoadTable) -> list[Note]:
     scheduled = requests.filter(pl.col("loop").is_in(["open", "ramp"]))
     delays = scheduled.group_by("system", "depth", "rate", maintain_order=True).agg(
         ms=DISPATCH_MS.quantile(0.99, "higher")
-    )  # fmt: skip
+    )
     late = delays.filter(pl.col("ms") > limit_ms).sort("ms", descending=True, maintain_order=True)
     if late.is_empty():
         return []

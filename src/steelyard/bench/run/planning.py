@@ -156,9 +156,12 @@ class BenchPlan(Result):
 
 
 def plan_bench(
-    config: str | Path | Mapping[str, Any] | BenchConfig, *, folder: str | Path | None = None, overwrite: bool = False,
+    config: str | Path | Mapping[str, Any] | BenchConfig,
+    *,
+    folder: str | Path | None = None,
+    overwrite: bool = False,
     prefer: Prefer | None = None,
-) -> BenchPlan:  # fmt: skip
+) -> BenchPlan:
     """What `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
     work = prepare_bench(config, folder, prefer=prefer)
     return plan_work(work, set(work.writer(overwrite=overwrite).done))
@@ -247,10 +250,9 @@ def _questions(work: BenchWork, answers: Mapping[str, Request]) -> pl.DataFrame:
     frame = pl.DataFrame(requests, schema=REQUESTS)
     costs = request_costs(work.config, frame, pl.DataFrame(rankings, schema=RANKINGS))
     keys = ["system", "depth", "query_id"]
-    return (
-        frame.select(*keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"), seconds="end_s")
-        .join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
-    )  # fmt: skip
+    return frame.select(
+        *keys, pairs="n_pairs", tokens=pl.col("tokens_in") + pl.col("tokens_out"), seconds="end_s"
+    ).join(costs.select(*keys, "cost"), on=keys, how="left", maintain_order="left")
 
 
 @dataclass(frozen=True)

@@ -193,9 +193,10 @@ class _Measured:
         tokens = self._tokens.first(option.depth)
         requests = tokens.fill(call_in_turn(calls, self._queries, self._caller, tick=tick))
         requests = requests.with_columns(
-            system=pl.lit(option.system), depth=pl.lit(option.depth, pl.Int64),
+            system=pl.lit(option.system),
+            depth=pl.lit(option.depth, pl.Int64),
             repetition=pl.lit(block.repetition, pl.Int64),
-        )  # fmt: skip
+        )
         return requests, _rankings(requests, calls, tokens)
 
     def _warm_up(self, calls: RerankerCalls) -> None:

@@ -85,16 +85,22 @@ class Agreement(Result):
     def frame(self) -> pl.DataFrame:
         """See the class."""
         n_questions = self.ratings.n_questions
-        rows = [("", "", f"alpha_{scale}", *_ends(estimate), self.n_together, n_questions)
-                for scale, estimate in self.together.items()]  # fmt: skip
+        rows = [
+            ("", "", f"alpha_{scale}", *_ends(estimate), self.n_together, n_questions)
+            for scale, estimate in self.together.items()
+        ]
         for pair in self.pairs:
-            rows += [(pair.rater, pair.against, name, *_ends(estimate), pair.n, pair.n_questions)
-                     for name, estimate in pair.estimates.items()]  # fmt: skip
+            rows += [
+                (pair.rater, pair.against, name, *_ends(estimate), pair.n, pair.n_questions)
+                for name, estimate in pair.estimates.items()
+            ]
         for system in self.systems:
             against = self.against or ""
             orders = {"system_kendall": system.kendall, "system_tau_ap": system.tau_ap}
-            rows += [(system.rater, against, name, plain(value), None, None, len(system.means), system.n_questions)
-                     for name, value in orders.items()]  # fmt: skip
+            rows += [
+                (system.rater, against, name, plain(value), None, None, len(system.means), system.n_questions)
+                for name, value in orders.items()
+            ]
         return pl.DataFrame(rows, COLUMNS, orient="row")
 
 

@@ -58,8 +58,10 @@ def _exact(tables: Floats, meaning: LabelMeaning) -> Floats:
 
 
 def _mean_difference(tables: Floats, meaning: LabelMeaning) -> Floats:
-    columns, rows = ((tables.sum(axis=axis) * (0.0 if values is None else values)).sum(axis=-1)
-                     for axis, values in ((-2, meaning.values), (-1, meaning.row_values)))  # fmt: skip
+    columns, rows = (
+        (tables.sum(axis=axis) * (0.0 if values is None else values)).sum(axis=-1)
+        for axis, values in ((-2, meaning.values), (-1, meaning.row_values))
+    )
     return _over(columns - rows, tables)
 
 
@@ -192,9 +194,12 @@ class _Counts:
 
 
 def rater_pairs(
-    options: PairOptions, places: Sequence[tuple[int, int]], *, against_reference: bool,
+    options: PairOptions,
+    places: Sequence[tuple[int, int]],
+    *,
+    against_reference: bool,
     progress: Progress = no_progress,
-) -> list[RaterPair]:  # fmt: skip
+) -> list[RaterPair]:
     """Statistics of pairs of raters, by their places; of more than MOST_RESAMPLED without intervals."""
     categories, pairs = options.ratings.categories, list[RaterPair]()
     for start in range(0, len(places), _AT_ONCE):

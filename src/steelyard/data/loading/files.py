@@ -11,14 +11,7 @@ from typing import Any, overload
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.data.corpus import Document
-from steelyard.data.loading.decoding import (
-    DETECT,
-    Encodings,
-    encoding_of,
-    matches,
-    read_text,
-    refuse_half_characters,
-)
+from steelyard.data.loading.decoding import DETECT, Encodings, encoding_of, matches, read_text, refuse_half_characters
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import read_pdf
 from steelyard.io.json_files import json_lines, object_of

@@ -42,8 +42,9 @@ class Answers:
         """(r,) verdicts on the answers of every run, system after system; judged now where there are none."""
         return [
             judged_run(run, self.questions, verdicts, self.choice)
-            for system in self.weighed for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
-        ]  # fmt: skip
+            for system in self.weighed
+            for run, verdicts in zip(system.runs, self.choice.of(system), strict=True)
+        ]
 
     @cached_property
     def first_runs(self) -> Mapping[str, RunVerdicts]:
@@ -130,9 +131,10 @@ class Answers:
         first, end = self._bounds[place]
         notes = [
             note
-            for spec, row in zip(specs, values, strict=True) if spec.definition.of_answers
+            for spec, row in zip(specs, values, strict=True)
+            if spec.definition.of_answers
             for note in bounds_notes(spec, [run.arrays for run in self._runs(spec)[first:end]], row)
-        ]  # fmt: skip
+        ]
         if any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
             notes += [note for run in self.judged[first:end] for note in run.notes()]
         return [note for n, note in enumerate(notes) if note not in notes[:n]]

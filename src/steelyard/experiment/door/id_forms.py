@@ -153,14 +153,7 @@ def _truth(truth: Truth) -> Truth:
 
 
 def _question(question: Question) -> Question:
-    evidence = tuple(
-        replace(
-            piece,
-            doc=_nfc(piece.doc),
-            chunk_id=_nfc(piece.chunk_id),
-        )
-        for piece in question.evidence
-    )
+    evidence = tuple(replace(piece, doc=_nfc(piece.doc), chunk_id=_nfc(piece.chunk_id)) for piece in question.evidence)
     labels = None if question.labels is None else _unique(question.labels, question.where)
     return replace(question, query_id=_nfc(question.query_id), evidence=evidence, labels=labels)
 

@@ -41,9 +41,12 @@ class StoredScores:
 
 
 def open_scores(
-    path: str | Path, *, measures: Sequence[str | Measure] = (), truth: object = None,
+    path: str | Path,
+    *,
+    measures: Sequence[str | Measure] = (),
+    truth: object = None,
     options: Mapping[str, Any] = MappingProxyType({}),
-) -> StoredScores:  # fmt: skip
+) -> StoredScores:
     """The Scores of a JSON file or of the folder of a bench, or those of a run folder, which is weighed now.
 
     measures   of a run folder; by default those that its configuration names, else those of `evaluate`
@@ -63,9 +66,11 @@ def open_scores(
     if bench is None:
         return StoredScores(read_scores(path))
     return StoredScores(
-        read_scores(bench.scores), base=bench.manifest.get("base"), recommended=bench.manifest.get("recommended"),
+        read_scores(bench.scores),
+        base=bench.manifest.get("base"),
+        recommended=bench.manifest.get("recommended"),
         origin="bench" if bench.kind == "rerank" else "load",
-    )  # fmt: skip
+    )
 
 
 _WEIGH = Table(
@@ -92,7 +97,7 @@ def refuse_options(what: str, options: Iterable[str]) -> None:
 
 def _weighed(
     folder: RunFolder, measures: Sequence[str | Measure], truth: object, options: Mapping[str, Any]
-) -> StoredScores:  # fmt: skip
+) -> StoredScores:
     settings = folder.config.get("weigh") or {}
     try:
         check_shape(

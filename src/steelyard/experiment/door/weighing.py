@@ -215,7 +215,7 @@ class Weighing:
 
     def measures_or(
         self, measures: Iterable[str | Measure] | str | Measure, default: DefaultMeasures
-    ) -> Sequence[str | Measure]:  # fmt: skip
+    ) -> Sequence[str | Measure]:
         """The measures, or where there are none those that are the default for this kind of gold."""
         specs = [measures] if isinstance(measures, str | Measure) else list(measures)
         if not specs and self.of_answers_alone:
@@ -270,8 +270,9 @@ class Weighing:
         firsts = np.cumsum([0, *n_runs])
         repeats = {
             system: np.where(np.isnan(values[i]), np.nan, of_runs[firsts[i] : firsts[i + 1], : len(specs)])
-            for i, system in enumerate(self.systems) if n_runs[i] > 1
-        }  # fmt: skip
+            for i, system in enumerate(self.systems)
+            if n_runs[i] > 1
+        }
         notes = {system.name: own for system in self.weighed if (own := self._notes(system, specs, values))}
         left_out = absent & (missing == "skip")
         corrections = self._corrections(specs, left_out) if of_answers else {}
@@ -369,16 +370,15 @@ class Weighing:
         def measured(group: Sequence[Alignment]) -> Floats:
             a = stacked(group)
             values = [
-                np.full((len(group), group[0].n_queries), np.nan) if spec.definition.of_answers
+                np.full((len(group), group[0].n_queries), np.nan)
+                if spec.definition.of_answers
                 else np.reshape(spec(a), (len(group), -1))
                 for spec in specs
-            ]  # fmt: skip
+            ]
             return np.stack(values, axis=1).astype(float, copy=False)
 
         groups = list(stacks(self.run_alignments))
-        values = (
-            measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
-        )  # fmt: skip
+        values = measured(groups[0]) if len(groups) == 1 else np.concatenate(list(ahead(measured, groups, workers=2)))
         for j, spec in enumerate(specs):
             if spec.definition.of_answers:
                 values[:, j] = self.answers.values(spec)
@@ -450,11 +450,7 @@ class Weighing:
         """
         truth = {"name": self.gold.name, "digest": self.gold.digest()}
         corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
-        return {
-            "truth": truth,
-            "runs": dict(zip(self.systems, ahead(_digest, self.weighed), strict=True)),
-            **corpus,
-        }
+        return {"truth": truth, "runs": dict(zip(self.systems, ahead(_digest, self.weighed), strict=True)), **corpus}
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:

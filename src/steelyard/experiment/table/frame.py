@@ -62,8 +62,9 @@ def statuses(scores: ScoreArrays) -> Ints:
     conditions += [(absent & characters, STATUSES.index("unplaced")), (absent, STATUSES.index("not_measured"))]
     return np.select(
         [np.broadcast_to(holds, shape) for holds, _ in conditions],
-        [np.broadcast_to(place, shape) for _, place in conditions], 0,
-    )  # fmt: skip
+        [np.broadcast_to(place, shape) for _, place in conditions],
+        0,
+    )
 
 
 def frame_of(scores: ScoreArrays) -> pl.DataFrame:

@@ -92,7 +92,9 @@ def with_percentiles(scores: ScoreArrays, measures: Sequence[Measure]) -> dict[s
     }
     fields = {field: getattr(scores, field)[:, columns] for field in ("values", "judged", "no_relevant")}
     return {
-        **fields, **highest, "measures": [*scores.measures, *more],
+        **fields,
+        **highest,
+        "measures": [*scores.measures, *more],
         "causes": None if scores.causes is None else scores.causes[:, columns],
         "repeats": {system: values[:, columns] for system, values in scores.repeats.items()},
-    }  # fmt: skip
+    }

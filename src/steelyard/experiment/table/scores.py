@@ -199,11 +199,12 @@ class Scores(ScoreArrays, Result):
         names, of_answers = set(map(str, measures)), any(measure.definition.of_answers for measure in measures)
         lack_gold = not names.isdisjoint(map(str, self.without_gold))
         return [
-            note for note in self.notes.get(system, ())
+            note
+            for note in self.notes.get(system, ())
             if note.values.get("measure") in (None, *names)
             and (of_answers or not note.code.startswith(("judge", "labels")))
             and (lack_gold or not note.code.startswith(NO_GOLD))
-        ]  # fmt: skip
+        ]
 
     def _verdicts_of(self, systems: Sequence[str]) -> dict[str, Any]:
         """Recipes by which the answers of some systems were judged, as a part of the recipe."""

@@ -156,8 +156,9 @@ def _corrections(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Corr
             elsewhere = {str(measure) for other in others for measure in other.measures}
             own = {
                 name: placed(correction, places, len(query_ids))
-                for name, correction in corrections.items() if name not in elsewhere
-            }  # fmt: skip
+                for name, correction in corrections.items()
+                if name not in elsewhere
+            }
             if own:
                 together.setdefault(system, {}).update(own)
     return together
@@ -178,9 +179,12 @@ def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any
     recipe = {key: value for part in reversed(parts) for key, value in part.items()}
     order = _distinct(key for part in parts for key in part if alike or key != SHARED_GOLD)
     merged: dict[str, Callable[[list[Any]], Any]] = {
-        "steelyard": _texts, "truth": _dicts_of_texts, "corpus": _dicts_of_texts, "runs": _dicts,
+        "steelyard": _texts,
+        "truth": _dicts_of_texts,
+        "corpus": _dicts_of_texts,
+        "runs": _dicts,
         "verdicts": _dicts_of_lists,
-    }  # fmt: skip
+    }
     return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
 
 

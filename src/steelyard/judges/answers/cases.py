@@ -101,7 +101,7 @@ def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *
         reach=_rows(record.gold_units, [("reach", (chunk,)) for chunk in chunks], verdicts),
         nuggets=tuple(_credited(record, n, verdicts, grades=grades) for n in range(len(record.nuggets))),
         grade=verdicts.get(("relevance", ()), {}).get(0),
-    )  # fmt: skip
+    )
 
 
 def _premise(draft: Draft, key: PremiseKey) -> str:
@@ -148,7 +148,7 @@ def _cited_chunks(record: JudgedAnswer) -> list[tuple[int, ...]]:
 
 def _jointly(
     record: JudgedAnswer, unit: int, chunks: tuple[int, ...], verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]
-) -> Verdict | None:  # fmt: skip
+) -> Verdict | None:
     """The verdict on a unit by chunks together; what one chunk alone supports may have been asked as its support."""
     if not chunks or not record.units[unit].checkable:
         return None
@@ -169,7 +169,7 @@ def _said(record: JudgedAnswer, gold_unit: int, verdicts: Mapping[PremiseKey, Ma
 
 def _credited(
     record: JudgedAnswer, n: int, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool
-) -> Nugget:  # fmt: skip
+) -> Nugget:
     """A nugget with its credit; an answer that is none holds none."""
     nugget = record.nuggets[n]
     if record.state != "answered":
@@ -183,7 +183,7 @@ def _credited(
 
 def _rows(
     units: Sequence[Unit], keys: Sequence[PremiseKey], verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]
-) -> tuple[tuple[Verdict, ...], ...]:  # fmt: skip
+) -> tuple[tuple[Verdict, ...], ...]:
     """A table of units × premises; rows of units that assert nothing are empty."""
     columns = [verdicts.get(key, {}) for key in keys]
     return tuple(

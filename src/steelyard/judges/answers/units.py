@@ -76,7 +76,7 @@ def units_with_citations(answer: str, context_ids: Sequence[str]) -> tuple[list[
 
 def _cited_chunks(
     units: Sequence[Unit], marks: Sequence[Mark], notes: Sequence[Footnote], names: Names
-) -> list[CitedChunk]:  # fmt: skip
+) -> list[CitedChunk]:
     place_of = _Places(names, marks, notes)
     cited: list[CitedChunk] = []
     unit, seen = 0, set[tuple[int, int | str]]()

@@ -150,9 +150,7 @@ class Grades(Result):
                 )
         return cls(pairs.values())
 
-    def write(
-        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
-    ) -> None:  # fmt: skip
+    def write(self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any) -> None:
         """Write the pairs: JSONL with all that is known of each, or the labels alone as TREC qrels, CSV, Parquet, ...
 
         format   of what was graded, in words or numbers, in place of the pairs: "table", "markdown" or "json"

@@ -60,8 +60,10 @@ T = TypeVar("T")
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 _CREDITS: Mapping[str, tuple[Label, float]] = {
-    "support": ("supported", 1.0), "partial_support": ("supported", 0.5), "not_support": ("not_found", 0.0),
-}  # fmt: skip
+    "support": ("supported", 1.0),
+    "partial_support": ("supported", 0.5),
+    "not_support": ("not_found", 0.0),
+}
 GRADES = ("score", "rating", "relevance", "relevance_score", "评分", "分数", "得分", "等级", "相关性")
 """Keys under which models give a grade that was not asked for by that name."""
 ONLY = "1"
@@ -187,25 +189,34 @@ def _read_grade(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Ve
 
 _WORDS = {"type": "string", "enum": ["supported", "contradicted", "not_found"]}
 VERDICTS = Task(
-    "verdicts", "verdicts",
-    {"verdicts": _list(id=_TEXT, reason=_TEXT, verdict=_WORDS, score=_NUMBER)}, _read_verdicts, (10, 50),
+    "verdicts",
+    "verdicts",
+    {"verdicts": _list(id=_TEXT, reason=_TEXT, verdict=_WORDS, score=_NUMBER)},
+    _read_verdicts,
+    (10, 50),
     entry="verdict",
-)  # fmt: skip
+)
 WHOLE = Task(
-    "whole", "unsupported",
-    {"explanation": _TEXT, "unsupported": {"type": "array", "items": _TEXT}, "grade": _NUMBER}, _read_whole, (80, 5),
+    "whole",
+    "unsupported",
+    {"explanation": _TEXT, "unsupported": {"type": "array", "items": _TEXT}, "grade": _NUMBER},
+    _read_whole,
+    (80, 5),
     others=("unsupported_statements", "unsupported_ids"),
-)  # fmt: skip
+)
 CLAIMS = Task(
     "claims", "sentences",
     {"sentences": _list(id=_TEXT, claims={"type": "array", "items": _TEXT})}, _read_claims, (10, 80),
     entry="claims", prepares=True,
 )  # fmt: skip
 NUGGETS = Task(
-    "nuggets", "facts",
-    {"facts": _list(id=_TEXT, reason=_TEXT, assignment={"type": "string", "enum": list(_CREDITS)})}, _read_nuggets,
-    (10, 40), entry="assignment",
-)  # fmt: skip
+    "nuggets",
+    "facts",
+    {"facts": _list(id=_TEXT, reason=_TEXT, assignment={"type": "string", "enum": list(_CREDITS)})},
+    _read_nuggets,
+    (10, 40),
+    entry="assignment",
+)
 NEW_NUGGETS = Task(
     "new_nuggets", "nuggets", {"nuggets": _list(text=_TEXT, vital={"type": "boolean"})}, _read_new_nuggets, (300, 0),
     entry="text", prepares=True,

@@ -182,9 +182,7 @@ class Calibration(Result):
         """Content of its file."""
         return _FILE.content(asdict(self))
 
-    def write(
-        self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any
-    ) -> None:  # fmt: skip
+    def write(self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any) -> None:
         """Write it as JSON that `read` reads, or in the format that is named; whole or not at all.
 
         Raises   OutputError where nothing can be written.

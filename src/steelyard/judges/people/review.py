@@ -24,9 +24,11 @@ _SAMPLE = Table(
 )  # fmt: skip
 _DECISION = Table({"item_id": str, "rater": str, "label": str}, {"note": str, "date": str})
 _FILE = OwnJson(
-    "steelyard-labels", 1, Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)}),
+    "steelyard-labels",
+    1,
+    Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)}),
     "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`",
-)  # fmt: skip
+)
 
 
 def locked(path: str | Path) -> AbstractContextManager[object]:
@@ -93,9 +95,7 @@ class Review:
 
         Raises   InputError where the file is none, of a later version, or was edited so that it does not hold together.
         """
-        return _FILE.read(
-            path, lambda data: cls(map(_sample, data["samples"]), map(decision_of, data["decisions"]))
-        )  # fmt: skip
+        return _FILE.read(path, lambda data: cls(map(_sample, data["samples"]), map(decision_of, data["decisions"])))
 
     def write(self, path: str | Path) -> None:
         """Write it to a JSON file, whole or not at all, while nobody else writes into its folder.

@@ -29,8 +29,11 @@ from steelyard.text.citing import citation_marks
 
 T = TypeVar("T")
 _CODES: Mapping[Label, int] = {
-    "supported": SUPPORTED, "contradicted": CONTRADICTED, "not_found": NOT_FOUND, "not_judged": NOT_JUDGED
-}  # fmt: skip
+    "supported": SUPPORTED,
+    "contradicted": CONTRADICTED,
+    "not_found": NOT_FOUND,
+    "not_judged": NOT_JUDGED,
+}
 _STATES: Mapping[State, int] = {
     "answered": ANSWERED, "abstained": ABSTAINED, "empty": EMPTY, "failed": FAILED, "missing": MISSING
 }  # fmt: skip
@@ -87,7 +90,7 @@ def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str])
         vital=np.array([nugget.vital for _, nugget in nuggets], np.bool_),
         credit=_floats(nugget.credit for _, nugget in nuggets),
         n_no_claim=_ints(sum(not unit.checkable for unit in r.units) for r in listed),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,7 @@ _SCHEMA = pl.Schema(
 _MAY_BE_NULL = ("context", "answerable")
 
 
-def encode_verdicts(
-    records: Iterable[JudgedAnswer], recipe: Mapping[str, Any], errors: Mapping[str, int]
-) -> bytes:  # fmt: skip
+def encode_verdicts(records: Iterable[JudgedAnswer], recipe: Mapping[str, Any], errors: Mapping[str, int]) -> bytes:
     """The bytes of the file."""
     frame = _frame(records)
     head = {"version": _VERSION, "recipe": dict(recipe), "errors": dict(errors), "questions": len(frame)}
@@ -195,9 +193,7 @@ def _items(row: Mapping[str, Any], prefix: str, names: Iterable[str]) -> Iterato
     return zip(*columns, strict=True)
 
 
-def _verdicts(
-    row: Mapping[str, Any], prefix: str, verdict: Callable[..., Verdict]
-) -> tuple[Verdict | None, ...]:  # fmt: skip
+def _verdicts(row: Mapping[str, Any], prefix: str, verdict: Callable[..., Verdict]) -> tuple[Verdict | None, ...]:
     return tuple(
         None if label is None else verdict(label, score, reason or "")
         for label, score, reason in _items(row, prefix, _VERDICT)
@@ -210,7 +206,7 @@ def _verdict(label: str, score: float | None, reason: str) -> Verdict:
 
 def _rows(
     name: str, verdicts: Sequence[Verdict | None], units: Sequence[Unit], n: int
-) -> tuple[tuple[Verdict, ...], ...]:  # fmt: skip
+) -> tuple[tuple[Verdict, ...], ...]:
     """A table of unit × n from its verdicts row by row; rows of units that assert nothing are empty."""
     n_checkable = sum(unit.checkable for unit in units)
     if len(verdicts) != n_checkable * n or None in verdicts:

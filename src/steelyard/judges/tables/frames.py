@@ -50,11 +50,7 @@ def answers_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:
 
 def units_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:
     """A row a unit, with its verdict over the whole context; null where it asserts nothing, or there is no context."""
-    rows = (
-        (r.query_id, n, *_place(unit), unit_verdict(r, n))
-        for r in records
-        for n, unit in enumerate(r.units)
-    )  # fmt: skip
+    rows = ((r.query_id, n, *_place(unit), unit_verdict(r, n)) for r in records for n, unit in enumerate(r.units))
     return _frame({"query_id": pl.String, "unit": pl.Int64, **_PLACE, "verdict": pl.String}, rows)
 
 
@@ -72,11 +68,7 @@ def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
 
 def gold_units_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:
     """A row a unit of a gold answer."""
-    rows = (
-        (r.query_id, n, unit.alternative, *_place(unit))
-        for r in records
-        for n, unit in enumerate(r.gold_units)
-    )  # fmt: skip
+    rows = ((r.query_id, n, unit.alternative, *_place(unit)) for r in records for n, unit in enumerate(r.gold_units))
     return _frame({"query_id": pl.String, "gold_unit": pl.Int64, "gold_answer": pl.Int64, **_PLACE}, rows)
 
 
@@ -88,9 +80,7 @@ def chunks_frame(records: Sequence[JudgedAnswer], owner: str, tables: Sequence[_
         for n, row in enumerate(table)
         for chunk, (chunk_id, verdict) in enumerate(zip(record.context or (), row, strict=False))
     )
-    return _frame(
-        {"query_id": pl.String, owner: pl.Int64, "chunk": pl.Int64, "chunk_id": pl.String, **_VERDICT}, rows
-    )  # fmt: skip
+    return _frame({"query_id": pl.String, owner: pl.Int64, "chunk": pl.Int64, "chunk_id": pl.String, **_VERDICT}, rows)
 
 
 def correctness_frame(records: Sequence[JudgedAnswer]) -> pl.DataFrame:

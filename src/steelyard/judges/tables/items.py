@@ -74,9 +74,7 @@ def decided(record: JudgedAnswer, table: ItemTable, verdicts: Mapping[int, Verdi
         joint = tuple(None if verdict is None else own for verdict, own in zip(record.joint, column, strict=True))
         return replace(record, joint=joint)
     if table == "said":
-        said = tuple(
-            column[n] if record.state == "answered" else verdict for n, verdict in enumerate(record.said)
-        )  # fmt: skip
+        said = tuple(column[n] if record.state == "answered" else verdict for n, verdict in enumerate(record.said))
         return replace(record, said=said)
     rows = zip(record.correctness, column, strict=True)
     return replace(record, correctness=tuple(() if own is None else (own,) * len(row) for row, own in rows))
@@ -101,12 +99,13 @@ def restricted(record: JudgedAnswer, table: ItemTable, units: Sequence[int]) -> 
     if table == "said":
         return replace(
             record, gold_units=of_units(record.gold_units), said=of_units(record.said), reach=of_units(record.reach)
-        )  # fmt: skip
+        )
     places = {unit: place for place, unit in enumerate(units)}
     citations = [
         (replace(citation, unit=places[citation.unit]), without)
-        for citation, without in zip(record.citations, record.without, strict=True) if citation.unit in places
-    ]  # fmt: skip
+        for citation, without in zip(record.citations, record.without, strict=True)
+        if citation.unit in places
+    ]
     return replace(
         record, units=of_units(record.units), support=of_units(record.support), joint=of_units(record.joint),
         grounded=of_units(record.grounded) if record.grounded else (), correctness=of_units(record.correctness),

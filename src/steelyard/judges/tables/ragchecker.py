@@ -17,14 +17,14 @@ from steelyard.judges.answers.drafting import drafts
 from steelyard.judges.batches import whole_characters
 from steelyard.judges.verdict import JudgedAnswer, Label, Unit, Verdict
 
-_LABELS: Mapping[str, Label] = {
-    "entailment": "supported", "contradiction": "contradicted", "neutral": "not_found",
-}  # fmt: skip
+_LABELS: Mapping[str, Label] = {"entailment": "supported", "contradiction": "contradicted", "neutral": "not_found"}
 _CLAIMS = ("response_claims", "gt_answer_claims")
 _TABLES = {
-    "retrieved2response": "support", "answer2response": "correctness", "response2answer": "said",
+    "retrieved2response": "support",
+    "answer2response": "correctness",
+    "response2answer": "said",
     "retrieved2answer": "reach",
-}  # fmt: skip
+}
 """What RAGChecker calls each of our tables: the premise, 2, and whose claims are checked by it."""
 
 

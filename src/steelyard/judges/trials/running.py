@@ -76,7 +76,7 @@ class _Anew:
 
 def _row(
     trial: Trial, verdicts: Mapping[Case, Sequence[Verdict]], verdicts_again: Mapping[Case, Sequence[Verdict]]
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     second = trial.first if trial.is_repeated else trial.second
     verdict = verdicts[trial.first][0]
     other = None if second is None else (verdicts_again if trial.is_repeated else verdicts)[second][0]

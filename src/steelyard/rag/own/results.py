@@ -55,9 +55,7 @@ def parse_results(query: str, results: Any, *, texts: bool) -> Response:
     return parse_items(query, listed(fields[name]), answer_of(fields), texts=texts or name in TEXT_KEYS)
 
 
-def parse_items(
-    query: str, items: Any, answer: Any, fields: Fields | None = None, *, texts: bool
-) -> Response:  # fmt: skip
+def parse_items(query: str, items: Any, answer: Any, fields: Fields | None = None, *, texts: bool) -> Response:
     """A list of items, best first, and an answer.
 
     fields   where items have what, if elsewhere than usual

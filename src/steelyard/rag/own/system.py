@@ -179,9 +179,7 @@ def run(
         return Outputs.read(finished, name=name)
 
 
-def _system(
-    target: object, *, k: int, name: str | None, texts: bool, concurrency: int | None
-) -> TargetSystem:  # fmt: skip
+def _system(target: object, *, k: int, name: str | None, texts: bool, concurrency: int | None) -> TargetSystem:
     if isinstance(target, str):
         address = {"url" if "://" in target else "callable": target, **({"texts": True} if texts else {})}
         named = {key: value for key, value in (("name", name), ("concurrency", concurrency)) if value is not None}
@@ -195,6 +193,9 @@ def _system(
     source = digest(identity()) if callable(identity) else uuid4().hex
     return TargetSystem(
         callable_target(target, texts=texts),  # type: ignore[arg-type]
-        k=k, name=str(name or shown), described=described, source=source,
+        k=k,
+        name=str(name or shown),
+        described=described,
+        source=source,
         concurrency=1 if concurrency is None else concurrency,
-    )  # fmt: skip
+    )

@@ -106,9 +106,12 @@ class Pipeline:
             fuser=make_stage("fuse", table.fuse),
             reranker=make_stage("rerank", table.stage("rerank")),
             generator=make_stage("generate", table.stage("generate")),
-            k=self.k, depth=self.depth, top_n=self.top_n, n_passages=self.n_passages,
+            k=self.k,
+            depth=self.depth,
+            top_n=self.top_n,
+            n_passages=self.n_passages,
             of_documents=self.unit == "document",
-        )  # fmt: skip
+        )
         self._wished = table.concurrency
         self.concurrency = n_at_once(map(concurrency_of, self._asked().values()), self._wished)
         self._source, self._cache, self._config = documents, cache, config
@@ -206,9 +209,12 @@ class Pipeline:
         """The stages of which there is one, by role; None where there is none."""
         stages = self._stages
         return {
-            "chunk": stages.chunker, "embed": stages.embedder, "fuse": stages.fuser, "rerank": stages.reranker,
+            "chunk": stages.chunker,
+            "embed": stages.embedder,
+            "fuse": stages.fuser,
+            "rerank": stages.reranker,
             "generate": stages.generator,
-        }  # fmt: skip
+        }
 
     def resolved(self) -> Mapping[str, Any]:
         """The configuration, without secrets."""

@@ -99,7 +99,7 @@ def stage_error(stage: str | None, error: Exception) -> StageError:
 
 def cut_documents(
     documents: Sequence[Document], chunker: object, *, description: Description, cache: StageCache, progress: Progress
-) -> tuple[Chunks, list[Note]]:  # fmt: skip
+) -> tuple[Chunks, list[Note]]:
     """All chunks, those of texts that were cut before from the cache; with a note of documents that gave none.
 
     Raises   InputError for spans that are no spans of their text, and where no document gives a chunk.

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from steelyard.data.responses import Response, decode_response
 
 
-
 class RunLine(NamedTuple):
     """A line: its question, how that went, and where it is."""
 
@@ -99,9 +98,7 @@ def n_answered(files: Iterable[RunLines]) -> int:
 
 def without_results(response: Response) -> Response:
     """How a question went, small enough to be kept for all questions of a run: query, times, error and its stage."""
-    return Response(
-        response.query, latency_ms=response.latency_ms, error=response.error, failed=response.failed
-    )  # fmt: skip
+    return Response(response.query, latency_ms=response.latency_ms, error=response.error, failed=response.failed)
 
 
 def read_bytes(lines: Iterable[RunLine]) -> bytes:

@@ -82,6 +82,7 @@ def latency_summary(latencies: Sequence[Mapping[str, float]]) -> dict[str, dict[
         summary[stage] = {"p50": round(float(p50), 4), "p95": round(float(p95), 4)}
     return summary
 
+
 UNKNOWN_STAGE = "unknown"
 """What `failed_at` of a manifest counts failures under whose stage is not known."""
 _REPLACE = "choose another folder, or replace it with --overwrite (overwrite=True)"
@@ -117,7 +118,7 @@ class RunWriter:
 
     def __init__(
         self, path: Path, system: System, queries: Mapping[str, str], *, taken_over: Holder | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.path, self._system, self._queries, self._taken_over = path, system, queries, taken_over
         self._at, self._overwrite = path, False
         self._continues = self._goes_on = self._whole = False
@@ -281,7 +282,7 @@ class RunWriter:
 
     def _refuse_losses(
         self, manifest: Mapping[str, Any], files: Sequence[RunLines], *, finished: bool, same: bool
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Raise   InputError where answers are of another configuration, or of questions that are no longer asked."""
         name, answered = manifest.get("name"), n_answered(files)
         state = f"the finished run {name!r}" if finished else f"{answered} answers of the unfinished run {name!r}"

@@ -53,9 +53,12 @@ def _confusion(pairs: Sequence[RaterPair], words: Words) -> TopLevelMixin | None
     x = alt.X("said:N", sort=labels, title=names["across"], axis=alt.Axis(orient="top", labelAngle=0, grid=False))
     y = alt.Y("true:N", sort=labels, title=names["up"], axis=alt.Axis(grid=False))
     base = plot(rows).encode(x=x, y=y)
-    colour = alt.Color("share:Q", title=words("charts.confusion.share", **names),
-                       scale=alt.Scale(domain=[0, 1], range=["#f4f1ec", "#1d5a88"], interpolate="rgb"),
-                       legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".0%"))  # fmt: skip
+    colour = alt.Color(
+        "share:Q",
+        title=words("charts.confusion.share", **names),
+        scale=alt.Scale(domain=[0, 1], range=["#f4f1ec", "#1d5a88"], interpolate="rgb"),
+        legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".0%"),
+    )
     fields = {"true": "N", "said": "N", "items": "Q:,d", "share": "Q:.3f"}
     cells = base.mark_rect().encode(color=colour, tooltip=tooltips(words, **fields))
     ink = alt.condition("datum.share > 0.5", alt.value("#ffffff"), alt.value("#23282d"))
@@ -76,8 +79,9 @@ def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words)
     rows = [row for pair in pairs for row in _points(pair, cut, places if not ratings.are_numbers else None)]
     alt, against = altair(), single_line(pairs[0].against)
     order = [single_line(pair.rater) for pair in pairs]
-    colour = alt.Color("rater:N", sort=order, title=None, scale=alt.Scale(domain=order),
-                       legend=alt.Legend(symbolOpacity=1))  # fmt: skip
+    colour = alt.Color(
+        "rater:N", sort=order, title=None, scale=alt.Scale(domain=order), legend=alt.Legend(symbolOpacity=1)
+    )
     kind = "mean" if cut is None else "share"
     names = {"reference": against, "label": cut}
     y_title = words(f"charts.reliability.{kind}", **names)

@@ -78,12 +78,15 @@ def draw_quality(bench: Bench, words: Words) -> TopLevelMixin | None:
         base.mark_rule(strokeDash=[4, 4]),
         base.mark_text(align="right", dy=9, text=words("charts.bench_quality.base")).encode(x=alt.value(WIDTH)),
         ceiling.mark_line(strokeDash=[2, 3], strokeWidth=1.5, opacity=0.7),
-        ceiling.mark_point(filled=True, size=30, opacity=0.7), ends, lines.mark_line(strokeWidth=2),
+        ceiling.mark_point(filled=True, size=30, opacity=0.7),
+        ends,
+        lines.mark_line(strokeWidth=2),
         lines.mark_point(filled=True, size=60, opacity=1),
-    ]  # fmt: skip
+    ]
     if ceilings:
         label = plot([{"depth": max(ceilings), "value": ceilings[max(ceilings)]}]).mark_text(
-            align="right", dy=-10, text=words("charts.bench_quality.ceiling"))  # fmt: skip
+            align="right", dy=-10, text=words("charts.bench_quality.ceiling")
+        )
         layers.append(label.encode(x=x, y=y))
     listed = [
         words("charts.bench_quality.of", system=single_line(row["system"]), depth=row["depth"],
@@ -105,9 +108,8 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
     """
     curves, alt = _curves(bench, words), altair()
     rows: list[dict[str, Any]] = [
-        {"system": name, "ms": ms, "share": share}
-        for name, times in curves.items() for ms, share in _steps(times)
-    ]  # fmt: skip
+        {"system": name, "ms": ms, "share": share} for name, times in curves.items() for ms, share in _steps(times)
+    ]
     if not rows:
         return None
     limits = {} if bench.config.load is None else bench.config.load.slo
@@ -120,8 +122,11 @@ def draw_shares(bench: Bench, words: Words) -> TopLevelMixin | None:
     by_name = {named(row): row["system"] for row in rows_of(bench.choice)}
     places = places_of((by_name[name] for name in curves), bench.config) if set(curves) <= set(by_name) else []
     colour = series("system", list(curves), places)
-    lines = plot(rows).mark_line(interpolate="step-after", strokeWidth=2).encode(
-        x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))  # fmt: skip
+    lines = (
+        plot(rows)
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(x=x, y=y, color=colour, tooltip=tooltips(words, system="N", ms="Q:,.3~r", share="Q:.1%"))
+    )
     layers = [lines]
     if rules:
         layers = [dashed(rules, opacity=0.7, y=y), dashed(rules, opacity=0.7, x=x), *layers]
@@ -154,9 +159,7 @@ def _steps(times: Floats) -> list[tuple[float, float]]:
     """Points of the curve, at most so many; requests without an answer keep it below 1."""
     shares = np.arange(1, len(times) + 1) / len(times)
     places = np.unique(np.linspace(0, len(times) - 1, min(len(times), _POINTS)).astype(int))
-    return [
-        (float(times[i]), float(shares[i])) for i in places.tolist() if math.isfinite(times[i]) and times[i] > 0
-    ]  # fmt: skip
+    return [(float(times[i]), float(shares[i])) for i in places.tolist() if math.isfinite(times[i]) and times[i] > 0]
 
 
 def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
@@ -180,18 +183,23 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
         if row["rate"] is not None
     ]
     limit_ms = [1000 * limits[name]] if name in limits else []
-    x = alt.X("at:Q", title=words("charts.bench_load.axis"),
-              **log_axis([row["rate"] for row in (*rows, *knees)], grid=False))  # fmt: skip
-    y = alt.Y("ms:Q", title=words("charts.bench_load.ms", name=name.upper()),
-              **log_axis([*(row[end] for row in rows for end in ("low", "high")), *limit_ms]))  # fmt: skip
+    x = alt.X(
+        "at:Q", title=words("charts.bench_load.axis"), **log_axis([row["rate"] for row in (*rows, *knees)], grid=False)
+    )
+    y = alt.Y(
+        "ms:Q",
+        title=words("charts.bench_load.ms", name=name.upper()),
+        **log_axis([*(row[end] for row in rows for end in ("low", "high")), *limit_ms]),
+    )
     by_name = {named(row): row["system"] for row in levels}
     colour = series("system", systems, places_of((by_name[name] for name in systems), bench.config))
     lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
     layers = [
         intervals(rows, x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        lines.mark_line(strokeWidth=2), lines.mark_point(filled=True, size=60, opacity=1),
-    ]  # fmt: skip
+        lines.mark_line(strokeWidth=2),
+        lines.mark_point(filled=True, size=60, opacity=1),
+    ]
     if knees:
         layers.insert(0, plot(knees).mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(x=x, color=colour))
     if limit_ms:
@@ -224,13 +232,22 @@ def draw_costs(bench: Bench, words: Words) -> TopLevelMixin | None:
         for n in _queries(row, at / 10**_DECADES, at * 10**_DECADES)
     ]
     currency = priced[0]["currency"]
-    x = alt.X("queries:Q", title=words("charts.bench_costs.axis"),
-              **log_axis((row["queries"] for row in rows), format="~s", grid=False))  # fmt: skip
-    y = alt.Y("per_day:Q", title=words("charts.bench_costs.cost", currency=currency),
-              **log_axis(row["per_day"] for row in rows))  # fmt: skip
+    x = alt.X(
+        "queries:Q",
+        title=words("charts.bench_costs.axis"),
+        **log_axis((row["queries"] for row in rows), format="~s", grid=False),
+    )
+    y = alt.Y(
+        "per_day:Q",
+        title=words("charts.bench_costs.cost", currency=currency),
+        **log_axis(row["per_day"] for row in rows),
+    )
     colour = series("system", systems, places_of((row["system"] for row in priced), bench.config))
-    lines = plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltips(
-        words, system="N", queries="Q:,.0f", per_day="Q:,.2f"))  # fmt: skip
+    lines = (
+        plot(rows)
+        .mark_line(strokeWidth=2)
+        .encode(x=x, y=y, color=colour, tooltip=tooltips(words, system="N", queries="Q:,.0f", per_day="Q:,.2f"))
+    )
     listed = [
         words("charts.bench_costs.of", system=name, cost=money(cost_of_day(row, at), currency))
         for name, row in zip(systems, priced, strict=True)
@@ -269,10 +286,13 @@ def cost_of_day(row: Row, queries: float) -> float:
 
 
 BENCH_CHARTS: dict[str, tuple[str, Callable[[Bench, Words], TopLevelMixin | None]]] = {
-    "quality": ("quality", draw_quality), "shares": ("latency", draw_shares),
-    "load": ("load", draw_load), "costs": ("costs", draw_costs),
-    "front_latency": ("choice", draw_latency), "front_cost": ("choice", draw_cost),
-}  # fmt: skip
+    "quality": ("quality", draw_quality),
+    "shares": ("latency", draw_shares),
+    "load": ("load", draw_load),
+    "costs": ("costs", draw_costs),
+    "front_latency": ("choice", draw_latency),
+    "front_cost": ("choice", draw_cost),
+}
 """Name -> the section that it belongs to, and what draws it; None where there is nothing to draw."""
 
 

@@ -41,9 +41,12 @@ twice as wide."""
 def draw_latency(bench: Bench, words: Words) -> TopLevelMixin | None:
     """Quality by P95 of one request at a time; None where nothing was timed."""
     times = {row_name(row): row for row in rows_of(of_loop(bench.latency, "sequential"))}
-    return _draw(bench, "bench_front_latency", {
-        name: (row["p95"], row["p95_low"], row["p95_high"]) for name, row in times.items()
-    }, words)  # fmt: skip
+    return _draw(
+        bench,
+        "bench_front_latency",
+        {name: (row["p95"], row["p95_low"], row["p95_high"]) for name, row in times.items()},
+        words,
+    )
 
 
 def draw_cost(bench: Bench, words: Words) -> TopLevelMixin | None:
@@ -82,8 +85,9 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     x_axis = log_axis(frame.x, grid=False)
     x = alt.X("x:Q", title=words(f"charts.{name}.axis", currency=currency), axis=x_axis["axis"],
               scale=alt.Scale(type="log", nice=False, domain=list(frame.x)))  # fmt: skip
-    y = alt.Y("y:Q", title=measure, scale=alt.Scale(zero=False, nice=False, domain=list(frame.y)),
-              axis=alt.Axis(tickCount=6))  # fmt: skip
+    y = alt.Y(
+        "y:Q", title=measure, scale=alt.Scale(zero=False, nice=False, domain=list(frame.y)), axis=alt.Axis(tickCount=6)
+    )
     colour = series("system", systems, places_of(dict.fromkeys(point["named"] for point in points), bench.config))
     shape = alt.Shape("kind:N", title=None, scale=alt.Scale(domain=kinds, range=list(_SHAPES)),
                       legend=alt.Legend(columnPadding=16, orient="bottom"))  # fmt: skip
@@ -97,20 +101,24 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     steps = [{name: point[name] for name in ("label", "x", "y")} for point in (*ahead, {**ahead[-1], "x": frame.x[1]})]
     edge = plot(steps).mark_line(interpolate="step-after", strokeWidth=1.5, stroke=NEUTRAL)
     ring = plot([point for point in points if point["recommended"]]).mark_point(
-        shape="circle", filled=False, size=520, strokeWidth=2.5, stroke=NEUTRAL, opacity=1)  # fmt: skip
+        shape="circle", filled=False, size=520, strokeWidth=2.5, stroke=NEUTRAL, opacity=1
+    )
     # The places of labels are computed, so that none lies on another one; those without a place have a tooltip.
     labels = [
-        plot([point for point in frame.labelled(points) if point["recommended"] == bold]).mark_text(
-            align="left", baseline="middle", fontWeight="bold" if bold else "normal"
-        ).encode(x=alt.X("at_x:Q", scale=None), y=alt.Y("at_y:Q", scale=None), text="label:N")
+        plot([point for point in frame.labelled(points) if point["recommended"] == bold])
+        .mark_text(align="left", baseline="middle", fontWeight="bold" if bold else "normal")
+        .encode(x=alt.X("at_x:Q", scale=None), y=alt.Y("at_y:Q", scale=None), text="label:N")
         for bold in (False, True)
-    ]  # fmt: skip
+    ]
     line = plot([{"y": base}])
     layers = [
         line.mark_rule(strokeDash=[4, 4]).encode(y=y),
         line.mark_text(align="right", dy=9, text=words("charts.bench_quality.base")).encode(x=alt.value(WIDTH), y=y),
-        edge.encode(x=x, y=y), *marks, ring.encode(x=x, y=y), *labels,
-    ]  # fmt: skip
+        edge.encode(x=x, y=y),
+        *marks,
+        ring.encode(x=x, y=y),
+        *labels,
+    ]
     listed = [
         words("charts.bench_front.of", system=point["label"], x=point["text"], quality=number(point["y"], 3),
               kind=point["kind"])

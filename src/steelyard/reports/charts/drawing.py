@@ -129,12 +129,16 @@ def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
     alt, order = altair(), [single_line(contents.scores.systems[i]) for i in contents.by_mean()]
     kinds = list(dict.fromkeys(row["kind"] for row in sorted(rows, key=lambda row: row["place"])))
     name, of_system = ceilings.measures[0], {name: [row for row in rows if row["system"] == name] for name in order}
-    ends = [{"system": system, "from": min(row["value"] for row in own), "to": max(row["value"] for row in own)}
-            for system, own in of_system.items() if own]  # fmt: skip
+    ends = [
+        {"system": system, "from": min(row["value"] for row in own), "to": max(row["value"] for row in own)}
+        for system, own in of_system.items()
+        if own
+    ]
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
     from_x, y = alt.X("from:Q", title=name, scale=alt.Scale(zero=False)), systems_axis(order)
-    colour, shape = (channel("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds))
-                     for channel in (alt.Color, alt.Shape))  # fmt: skip
+    colour, shape = (
+        channel("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)) for channel in (alt.Color, alt.Shape)
+    )
     tooltip = tooltips(words, system="N", ceiling="N", value="Q:.4f", gain="Q:+.4f")
     layers = [
         intervals(ends, opacity=0.3, y=y, x=from_x, x2="to:Q"),
@@ -150,10 +154,13 @@ def _ceilings(ceilings: Ceilings, i: int, words: Words) -> Iterator[dict[str, An
     perfect = zip(ceilings.ns, ceilings.perfect[i, 0].tolist(), strict=True)
     orders = [(n, value) for n, value in perfect if math.isfinite(value)]
     marks = [(0, words("charts.ceilings.now"), "", now)]
-    marks += [(place, words("charts.ceilings.perfect", n=n), "", value)
-              for place, (n, value) in enumerate([*orders[:1], *orders[1:][-1:]], 1)]  # fmt: skip
-    own = [pair for pair in ceilings.pairs if pair.measure == ceilings.measures[0]
-           and system in (pair.first, pair.second)]  # fmt: skip
+    marks += [
+        (place, words("charts.ceilings.perfect", n=n), "", value)
+        for place, (n, value) in enumerate([*orders[:1], *orders[1:][-1:]], 1)
+    ]
+    own = [
+        pair for pair in ceilings.pairs if pair.measure == ceilings.measures[0] and system in (pair.first, pair.second)
+    ]
     if best := max(own, key=lambda pair: pair.mean, default=None):
         partner = best.second if best.first == system else best.first
         marks.append((3, words("charts.ceilings.pair"), single_line(partner), best.mean))
@@ -196,20 +203,24 @@ def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelM
     rows = [
         {"system": system, "colour": system if i in coloured else others, "k": k, "value": value}
         for i, (system, by_depth) in enumerate(
-            zip(systems, curves.values[:, curves.names.index(name)].tolist(), strict=True))
-        for k, value in zip(curves.ks, by_depth, strict=True) if math.isfinite(value)
-    ]  # fmt: skip
+            zip(systems, curves.values[:, curves.names.index(name)].tolist(), strict=True)
+        )
+        for k, value in zip(curves.ks, by_depth, strict=True)
+        if math.isfinite(value)
+    ]
     domain = [*(systems[i] for i in coloured), *([others] if len(coloured) < len(systems) else [])]
-    colour = alt.Color("colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain),
-                       legend=alt.Legend(symbolOpacity=1))  # fmt: skip
+    colour = alt.Color(
+        "colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain), legend=alt.Legend(symbolOpacity=1)
+    )
     ks = [k for k in curves.ks if any(row["k"] == k for row in rows)]
     x = alt.X("k:Q", title=words("charts.curves.axis"), scale=alt.Scale(type="log", nice=False, padding=8),
               axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip
     y = alt.Y("value:Q", title=f"{name}@k", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5))
     # Coloured lines lie over the others.
     rows.sort(key=lambda row: row["colour"] != others)
-    base = plot(rows).encode(x=x, y=y, color=colour, detail="system:N",
-                             tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f"))  # fmt: skip
+    base = plot(rows).encode(
+        x=x, y=y, color=colour, detail="system:N", tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f")
+    )
     is_other = alt.FieldEqualPredicate(field="colour", equal=others)
     named = base.transform_filter(alt.LogicalNotPredicate(**{"not": is_other}))
     layers = [named.mark_line(strokeWidth=2), named.mark_point(filled=True, size=50, opacity=1)]
@@ -257,9 +268,10 @@ def draw_scatter(contents: Contents, words: Words) -> TopLevelMixin | None:
     size = alt.Size("n:Q", title=words("charts.field.n"), legend=None, scale=alt.Scale(range=[36, 420], domainMin=1))
     layers = [
         dashed([{"x": low, "y": low, "to": high}], x=x, y=y, x2="to:Q", y2="to:Q"),
-        plot(rows).mark_point(filled=True, opacity=0.55, cursor="pointer").encode(
-            x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d")),
-    ]  # fmt: skip
+        plot(rows)
+        .mark_point(filled=True, opacity=0.55, cursor="pointer")
+        .encode(x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d")),
+    ]
     above, below = (int(n[side].sum()) for side in (points[:, 1] > points[:, 0], points[:, 1] < points[:, 0]))
     shown, total = len(details.places), details.n_questions
     values = {"measure": str(scores.measures[0]), "across": names[0], "up": names[1], "above": above, "below": below,
@@ -279,8 +291,9 @@ def draw_heatmap(contents: Contents, words: Words) -> TopLevelMixin | None:
     singled = np.searchsorted(contents.details.places, shown).tolist()
     rows = [
         {"system": names[i], "place": place, "question": ids[q], "q": number, "value": finite(scores.values[i, 0, q])}
-        for place, (q, number) in enumerate(zip(shown.tolist(), singled, strict=True)) for i in order
-    ]  # fmt: skip
+        for place, (q, number) in enumerate(zip(shown.tolist(), singled, strict=True))
+        for i in order
+    ]
     measure, total = str(scores.measures[0]), len(scores.query_ids)
     colour = alt.Color("value:Q", title=measure, scale=alt.Scale(range="heatmap", interpolate="rgb"),
                        legend=alt.Legend(gradientLength=180, gradientThickness=10, format=".2~f"))  # fmt: skip

@@ -171,8 +171,9 @@ def series(field: str, domain: Sequence[str], places: Sequence[int] = ()) -> Any
     """
     alt = altair()
     # Fonts of readers are wider than the one by which places are computed.
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, columnPadding=36, columns=4,
-                        values=list(domain))  # fmt: skip
+    legend = alt.Legend(
+        symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, columnPadding=36, columns=4, values=list(domain)
+    )
     names: dict[int, str] = {}
     for name, place in zip(domain, places or range(len(domain)), strict=True):
         while place in names:  # The same system once more: colours come round again after all of them.

@@ -22,7 +22,7 @@ FORMATS = ("svg", "png")
 
 def save_charts(
     contents: Contents, folder: str | Path, *, words: Words, formats: Sequence[str] = FORMATS
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write every chart of a report as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
 
     Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
@@ -32,7 +32,7 @@ def save_charts(
 
 def save_drawings(
     draw: Callable[[], Mapping[str, TopLevelMixin]], folder: str | Path, *, formats: Sequence[str] = FORMATS
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """The same of charts by name, which are drawn where all that it takes is there."""
     odd = [name for name in formats if name not in FORMATS]
     if odd:

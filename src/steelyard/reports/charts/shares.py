@@ -10,16 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.measures import Measure
-from steelyard.reports.charts.plot import (
-    ON_STEPS,
-    STEPS,
-    altair,
-    height_of,
-    plot,
-    systems_axis,
-    titled,
-    tooltips,
-)
+from steelyard.reports.charts.plot import ON_STEPS, STEPS, altair, height_of, plot, systems_axis, titled, tooltips
 from steelyard.reports.contents import Contents
 from steelyard.reports.views.diagnosis import stage_name, worst_stage
 from steelyard.reports.views.numbers import percent
@@ -78,9 +69,7 @@ def draw_distribution(contents: Contents, words: Words, measure: int = 0) -> Top
         for system, (none, everything) in zip(systems, ends, strict=True)
     ]
     classes = dict(zip(names, zip(STEPS, ON_STEPS, strict=True), strict=True))
-    return _stacked(
-        "distribution", systems, classes, counts, words=words, values={"measure": str(spec)}, listed=listed
-    )  # fmt: skip
+    return _stacked("distribution", systems, classes, counts, words=words, values={"measure": str(spec)}, listed=listed)
 
 
 def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:

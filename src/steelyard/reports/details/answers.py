@@ -17,9 +17,7 @@ from steelyard.text.spans import Span
 TextOf = Callable[[str], str | None]
 """The text of a chunk by its id; None where it is not at hand."""
 
-SIGNS = {
-    "supported": "✓", "not_found": "✗", "contradicted": "≠", "not_judged": "?", "no_context": "?", "no_claim": "",
-}  # fmt: skip
+SIGNS = {"supported": "✓", "not_found": "✗", "contradicted": "≠", "not_judged": "?", "no_context": "?", "no_claim": ""}
 """What stands before a sentence, for readers who do not see colours."""
 
 _WORST_FIRST = ("contradicted", "not_found", "not_judged", "no_context", "supported", "no_claim")
@@ -99,9 +97,7 @@ class AnswerDetails:
         return len(json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
-def answer_details(
-    record: JudgedAnswer, places: Mapping[str, int], text_of: TextOf, limits: Limits
-) -> AnswerDetails:  # fmt: skip
+def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: TextOf, limits: Limits) -> AnswerDetails:
     """A judged answer as a page shows it.
 
     places    of chunks in the list that the page shows, from 0
@@ -155,9 +151,7 @@ def _parts(answer: str, sentences: Sequence[Span], marks: Sequence[Span]) -> Ite
         yield answer[start:end], s if in_sentence else -1, c if in_mark else -1
 
 
-def _unit(
-    record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: TextOf, limits: Limits
-) -> UnitDetails:  # fmt: skip
+def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: TextOf, limits: Limits) -> UnitDetails:
     unit, row = record.units[u], record.support[u]
     claim = "" if _is_sentence(record, unit) else shortened(unit.text, limits.reason)
     if not unit.checkable:

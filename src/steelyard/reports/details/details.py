@@ -132,7 +132,7 @@ class Details:
 
 def _system(
     weighing: Weighing, query_ids: Sequence[str], place: int, limits: Limits, frame: pl.DataFrame
-) -> SystemDetails:  # fmt: skip
+) -> SystemDetails:
     judged, judged_left_out = _judged(weighing, query_ids, place, limits, frame)
     number = {query_id: i for i, query_id in enumerate(query_ids)}
     weighed, budget = weighing.weighed[place], Budget(limits.answer_bytes // max(len(weighing.weighed), 1))

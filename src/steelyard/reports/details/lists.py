@@ -116,7 +116,7 @@ def _places(
     """One row a place: system, query, rank, chunk (all numbers) and gain; chunks are entered as they are met."""
     queries = pl.DataFrame(
         {"query_id": pl.Series(query_ids, dtype=pl.String), "query": pl.Series(range(len(query_ids)), dtype=pl.Int64)}
-    )  # fmt: skip
+    )
     parts = []
     for i, (weighed, frame) in enumerate(zip(weighing.weighed, frames, strict=True)):
         numbered = frame.join(queries, on="query_id", how="inner").join(chunks.enter(weighed, frame), on="doc_id")

@@ -29,8 +29,10 @@ def form_html(form: Form, words: Words) -> str:
     """A form as one HTML document that loads nothing and sends nothing; it opens in the language of the words."""
     in_each, title = in_each_language(words), visible(form.title)
     data = {"data": _form_data(form, in_each)}
-    pages = {code: Page(title, _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS))
-             for code, own in in_each.items()}  # fmt: skip
+    pages = {
+        code: Page(title, _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS))
+        for code, own in in_each.items()
+    }
     return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES)
 
 

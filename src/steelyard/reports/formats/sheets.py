@@ -97,8 +97,9 @@ def _latex(text: str) -> str:
     ``can show'' with -{}-cluster doc: 5\\% of a\\_b
     """
     curly = re.sub(r'"([^"]*)"', r"``\1''", text)
-    return "-{}".join("".join(_LATEX.get(character, character) for character in part)
-                      for part in re.split("-(?=-)", curly))  # fmt: skip
+    return "-{}".join(
+        "".join(_LATEX.get(character, character) for character in part) for part in re.split("-(?=-)", curly)
+    )
 
 
 def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") -> str:

@@ -132,9 +132,7 @@ TREC_MEASURES: dict[str, TrecMeasure | None] = {
     "infAP": _single("infap"),
     "gm_bpref": _single("gm_bpref"),
     "Rprec_mult": TrecMeasure(
-        lambda multiple: make("r_precision", None, {"multiple": multiple}),
-        tuple(i / 5 for i in range(1, 11)),
-        "{:.2f}",
+        lambda multiple: make("r_precision", None, {"multiple": multiple}), tuple(i / 5 for i in range(1, 11)), "{:.2f}"
     ),
     "utility": TrecMeasure(lambda **params: make("utility", None, params), read=_utility),
     "11pt_avg": TrecMeasure(lambda level: make("iprec", level), _LEVELS, mean=True),
@@ -289,7 +287,7 @@ def texts(
 
 def _query_texts(
     alignment: Alignment, queries: Ints, wanted: Sequence[Column], values: Sequence[Floats | None]
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """All lines of each query: one template, filled in with its values and its id."""
     template, fields = "", []
     for column, value in zip(wanted, values, strict=True):
@@ -309,7 +307,7 @@ def _query_texts(
 
 def _summary_lines(
     runid: str, counted: Bools, wanted: Sequence[Column], values: Sequence[Floats | None]
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     for column, value in zip(wanted, values, strict=True):
         if column.label == "runid":
             yield _line(column.label, "all", runid)

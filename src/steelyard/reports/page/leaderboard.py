@@ -47,8 +47,11 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
     alike = comparable(scores)
     best = {(i, j) for j in np.flatnonzero(alike).tolist() for i in best_places(goodness[:, j])}
     wholes = [_whole(low[:, j], high[:, j]) for j in range(len(signs))]
-    letters = {} if contents.comparison is None else group_letters(
-        contents.comparison.groups.get(str(scores.measures[0]), []))  # fmt: skip
+    letters = (
+        {}
+        if contents.comparison is None
+        else group_letters(contents.comparison.groups.get(str(scores.measures[0]), []))
+    )
     baseline = None if contents.comparison is None else contents.comparison.baseline
     uneven = {name: column for name, column in _counts(contents).items() if not _is_even(column)}
     rows = []
@@ -66,12 +69,13 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         cells += [Cell(letters[system], style="letters")] if letters else []
         rows.append([*cells, *_latency_cells(contents, system), *(column[i] for column in uneven.values())])
     header = [
-        Cell(words("page.head.system")), Cell(words("page.head.rank"), value=1),
+        Cell(words("page.head.system")),
+        Cell(words("page.head.rank"), value=1),
         *(Cell(str(measure), value=-sign) for measure, sign in zip(scores.measures, signs, strict=True)),
         *([Cell(words("page.head.groups"), style="letters")] if letters else []),
         *(Cell(words(f"page.head.{name}"), value=1) for name in (("p50", "p95") if contents.latency_ms else ())),
         *(Cell(words(f"page.head.{name}"), value=-1) for name in uneven),
-    ]  # fmt: skip
+    ]
     notes = [*_leaderboard_notes(contents, words), *([words("page.leaderboard.best")] if best else [])]
     notes += [words("page.leaderboard.letters")] if letters else []
     return HtmlTable(leaderboard_title(contents, words), header, rows, notes, shown_row=baseline_row(contents))
@@ -158,6 +162,8 @@ def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
         if _is_even(cells) and cells[0].value is not None and cells[0].text != percent(1):
             notes.append(words(f"page.leaderboard.{name}", share=cells[0].text))
     # Of several systems they are below the comparison.
-    return notes if contents.comparison is not None else [
-        *notes, *scores_cluster_notes(scores, words), *component_notes(scores.components, words)
-    ]  # fmt: skip
+    return (
+        notes
+        if contents.comparison is not None
+        else [*notes, *scores_cluster_notes(scores, words), *component_notes(scores.components, words)]
+    )

@@ -16,13 +16,7 @@ from steelyard.diagnosis.funnel import STAGES
 from steelyard.diagnosis.outcomes import OUTCOMES
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.scores import Scores
-from steelyard.reports.charts.drawing import (
-    curve_measures,
-    draw_charts,
-    draw_curves,
-    draw_differences,
-    scatter_pair,
-)
+from steelyard.reports.charts.drawing import curve_measures, draw_charts, draw_curves, draw_differences, scatter_pair
 from steelyard.reports.charts.plot import spec_of, theme
 from steelyard.reports.charts.shares import draw_distribution
 from steelyard.reports.contents import Contents
@@ -106,10 +100,12 @@ def _page(contents: Contents, words: Words, specs: Mapping[str, Any], template: 
     order, write = contents.by_mean(), table_writer()
     charts = {name.partition("/")[0]: spec for name, spec in reversed(list(specs.items()))}
     data = payload(contents, words) | {
-        "order": order, "pair": scatter_pair(contents), "stage_names": [stage_name(stage, words) for stage in STAGES],
+        "order": order,
+        "pair": scatter_pair(contents),
+        "stage_names": [stage_name(stage, words) for stage in STAGES],
         "answer_names": [answer_outcome(code, words) for code in OUTCOMES],
         "baseline": None if contents.comparison is None else single_line(contents.comparison.reference),
-    }  # fmt: skip
+    }
     sections = [name for name in _SECTIONS if name in _sections(contents, charts)]
     title = visible(title_text(contents, words))
     main = template.render(
@@ -179,7 +175,7 @@ def _specs(contents: Contents, words: Words, charts: Mapping[str, TopLevelMixin]
         "differences": (draw_differences, len(_compared(contents))),
         "distribution": (draw_distribution, len(contents.scores.measures)),
         "curves": (draw_curves, len(curve_measures(contents))),
-    }  # fmt: skip
+    }
     specs: dict[str, Any] = {}
     for name, chart in charts.items():
         draw, n = by_measure.get(name, (None, 1))
@@ -228,9 +224,10 @@ def _gate(contents: Contents, words: Words) -> dict[str, Any] | None:
         return None
     return {
         "result": words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}")),
-        "lead": visible(heading(gate, words)), "reach": list(map(visible, out_of_reach(gate, words))),
+        "lead": visible(heading(gate, words)),
+        "reach": list(map(visible, out_of_reach(gate, words))),
         "table": gate_table(gate, contents, words),
-    }  # fmt: skip
+    }
 
 
 def _gate_fact(contents: Contents, words: Words) -> Iterator[Fact]:
@@ -296,10 +293,11 @@ def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
         yield words("page.limits.questions", n=f"{n:,}", total=f"{data['n_questions']:,}", seed=SEED)
     yield words("page.limits.depth", n=data["depth"])
     counts = {
-        "chunks": data["chunk_texts_left_out"], "gold": data["gold_left_out"],
+        "chunks": data["chunk_texts_left_out"],
+        "gold": data["gold_left_out"],
         "answers": sum(of["answers_left_out"] for of in data["of"]),
         "judged": sum(of["judged_left_out"] for of in data["of"]),
-    }  # fmt: skip
+    }
     for name, n in counts.items():
         if n:
             yield words(f"page.limits.{name}", n=f"{n:,}")
@@ -311,10 +309,13 @@ def _counts(contents: Contents, words: Words) -> HtmlTable:
     """How many questions of each kind every system has, by the first measure; what all have alike are notes."""
     scores, order = contents.scores, contents.by_mean()
     counts = {
-        "n": (~np.isnan(scores.values[:, 0])).sum(axis=1), "missing": scores.missing.sum(axis=1),
-        "failed": scores.failed.sum(axis=1), "unwinnable": scores.unwinnable.sum(axis=1),
-        "no_relevant": scores.no_relevant[:, 0].sum(axis=1), "ignored": scores.unjudged_queries,
-    }  # fmt: skip
+        "n": (~np.isnan(scores.values[:, 0])).sum(axis=1),
+        "missing": scores.missing.sum(axis=1),
+        "failed": scores.failed.sum(axis=1),
+        "unwinnable": scores.unwinnable.sum(axis=1),
+        "no_relevant": scores.no_relevant[:, 0].sum(axis=1),
+        "ignored": scores.unjudged_queries,
+    }
     several = len(order) > 1
     shown = {name: n for name, n in counts.items() if (len(set(n.tolist())) > 1 if several else n.any())}
     rows = [[Cell(visible(scores.systems[i])), *(Cell(f"{int(n[i]):,}") for n in shown.values())] for i in order]
@@ -324,9 +325,12 @@ def _counts(contents: Contents, words: Words) -> HtmlTable:
     if none := [name for name, n in alike.items() if not n]:
         notes.append(words("page.recipe.none", listed=words.listed(none, len(none))))
     return HtmlTable(
-        words("page.recipe.caption"), header, rows if shown else [], [*notes, *_gold_notes(scores, words)],
+        words("page.recipe.caption"),
+        header,
+        rows if shown else [],
+        [*notes, *_gold_notes(scores, words)],
         shown_row=baseline_row(contents),
-    )  # fmt: skip
+    )
 
 
 def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:

@@ -125,12 +125,8 @@ def funnel_table(contents: Contents, words: Words) -> HtmlTable:
     notes = [words("page.funnel.empty", stages=words.listed(empty))] if empty else []
     header = [Cell(words("page.head.system")), *(Cell(rows[stage][0]) for stage in stages)]
     return HtmlTable(
-        words("page.funnel.title"),
-        header,
-        cells,
-        [*notes, *sheet.notes],
-        shown_row=baseline_row(contents),
-    )  # fmt: skip
+        words("page.funnel.title"), header, cells, [*notes, *sheet.notes], shown_row=baseline_row(contents)
+    )
 
 
 def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, HtmlTable]]:
@@ -167,8 +163,11 @@ def tags_table(contents: Contents, words: Words) -> HtmlTable:
         for tag, funnels in contents.diagnosis.by_tag.items()
         if any(funnel.n_winnable for funnel in funnels)
     ]
-    header = [Cell(words("page.head.tag")), Cell(words("page.head.questions")),
-              *(Cell(contents.scores.systems[i]) for i in order)]  # fmt: skip
+    header = [
+        Cell(words("page.head.tag")),
+        Cell(words("page.head.questions")),
+        *(Cell(contents.scores.systems[i]) for i in order),
+    ]
     return HtmlTable(words("page.funnel.by_tag"), header, rows, [words("page.funnel.tag_note", k=contents.diagnosis.k)])
 
 

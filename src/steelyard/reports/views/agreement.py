@@ -30,12 +30,13 @@ def agreement_sections(agreement: Agreement, words: Words) -> list[Section]:
     title = "agreement.pairs" if agreement.against is None else "agreement.against"
     sections = [
         Section("together", words("agreement.together"), [Paragraph(text) for text in _together(agreement, words)]),
-        Section("pairs", words(title, reference=agreement.against), sheets=[
-            pairs_sheet(agreement, words), *_interval_sheets(agreement, words),
-        ] if agreement.pairs else [], paragraphs=[] if agreement.pairs else [
-            Paragraph(note) for note in agreement_notes(agreement, words)
-        ]),
-    ]  # fmt: skip
+        Section(
+            "pairs",
+            words(title, reference=agreement.against),
+            sheets=[pairs_sheet(agreement, words), *_interval_sheets(agreement, words)] if agreement.pairs else [],
+            paragraphs=[] if agreement.pairs else [Paragraph(note) for note in agreement_notes(agreement, words)],
+        ),
+    ]
     if agreement.systems:
         measure, n = agreement.recipe["measure"], len(agreement.systems[0].means)
         sections.append(
@@ -102,8 +103,11 @@ def _skewed(agreement: Agreement, words: Words) -> Iterator[str]:
 
 
 def _advice_against(agreement: Agreement, words: Words) -> Iterator[str]:
-    values = {pair.rater: pair.estimates[agreement.headline].value
-              for pair in agreement.pairs if agreement.headline in pair.estimates}  # fmt: skip
+    values = {
+        pair.rater: pair.estimates[agreement.headline].value
+        for pair in agreement.pairs
+        if agreement.headline in pair.estimates
+    }
     values = {rater: value for rater, value in values.items() if not math.isnan(value)}
     if not values:
         return
@@ -118,10 +122,11 @@ def _advice_against(agreement: Agreement, words: Words) -> Iterator[str]:
 def _together(agreement: Agreement, words: Words) -> Iterator[str]:
     ratings = agreement.ratings
     facts = {
-        "raters": len(ratings.raters), "items": words("agreement.items", n=len(ratings.items)),
+        "raters": len(ratings.raters),
+        "items": words("agreement.items", n=len(ratings.items)),
         "labels": int((ratings.codes >= 0).sum()),
         "categories": words.listed([str(label) for label in ratings.categories], 10),
-    }  # fmt: skip
+    }
     if ratings.n_questions is None:
         yield words("agreement.counts", **facts)
     else:
@@ -176,19 +181,18 @@ def _interval_sheets(agreement: Agreement, words: Words) -> list[Sheet]:
     recipe = agreement.recipe
     of = "items" if agreement.ratings.n_questions is None else "questions"
     note = words(
-        f"agreement.resampled_{of}", level=f"{100 * float(str(recipe['level'])):g}", resamples=recipe["n_resamples"],
+        f"agreement.resampled_{of}",
+        level=f"{100 * float(str(recipe['level'])):g}",
+        resamples=recipe["n_resamples"],
         seed=recipe["seed"],
-    )  # fmt: skip
+    )
     heads = _label_heads(agreement, words)
     return [Sheet([*heads, *_heads(agreement, names, words)], rows, notes=[note], n_labels=len(heads))]
 
 
 def _systems(agreement: Agreement, words: Words) -> Sheet:
     header = [words(f"agreement.head.{name}") for name in ("rater", "questions", "tau", "tau_ap")]
-    rows = [
-        [row.rater, f"{row.n_questions:,}", number(row.kendall), number(row.tau_ap)]
-        for row in agreement.systems
-    ]  # fmt: skip
+    rows = [[row.rater, f"{row.n_questions:,}", number(row.kendall), number(row.tau_ap)] for row in agreement.systems]
     return Sheet(header, rows, notes=[words("agreement.system_note", reference=agreement.against)])
 
 
@@ -198,12 +202,16 @@ def _confusions(agreement: Agreement, words: Words) -> Iterator[tuple[str, Sheet
     few = len(agreement.pairs) <= _FEW_PAIRS
     for pair in pairs if few else pairs[:1]:
         title = words(
-            "agreement.confusion" if few else "agreement.confusion_best", rater=pair.rater, reference=pair.against,
+            "agreement.confusion" if few else "agreement.confusion_best",
+            rater=pair.rater,
+            reference=pair.against,
             n=len(agreement.pairs),
-        )  # fmt: skip
+        )
         header = [pair.against, *map(str, pair.labels)]
-        rows = [[str(label), *(f"{count:,}" for count in counts)]
-                for label, counts in zip(pair.row_labels, pair.confusion.tolist(), strict=True)]  # fmt: skip
+        rows = [
+            [str(label), *(f"{count:,}" for count in counts)]
+            for label, counts in zip(pair.row_labels, pair.confusion.tolist(), strict=True)
+        ]
         yield title, Sheet(header, rows)
 
 

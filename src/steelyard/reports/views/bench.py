@@ -63,11 +63,13 @@ def bench_data(bench: Bench) -> dict[str, Any]:
     """Every axis in full precision; null where there is no number, or no end of an interval."""
     row = recommended_row(bench)
     return {
-        "kind": bench.folder.kind, "name": bench.config.name, "config": bench.config.resolved(),
+        "kind": bench.folder.kind,
+        "name": bench.config.name,
+        "config": bench.config.resolved(),
         "manifest": bench.folder.manifest,
         "recommended": None if row is None else {"system": row["system"], "depth": row["depth"]},
         **{axis: getattr(bench, axis).to_dicts() for axis in AXES},
-    }  # fmt: skip
+    }
 
 
 def _about(bench: Bench, words: Words) -> Section:
@@ -102,13 +104,15 @@ def _machines(manifest: Mapping[str, Any], words: Words) -> str:
     """Processor, cores and system of each machine that it was measured on."""
     machines = manifest.get("machines") or [manifest.get("machine") or {}]
     return words("list.semicolon").join(
-        words("list.comma").join([
-            *([str(own["cpu"])] if "cpu" in own else []),
-            *([words("bench.about.cores", n=own["cores"])] if "cores" in own else []),
-            *([str(own["os"])] if "os" in own else []),
-        ])
+        words("list.comma").join(
+            [
+                *([str(own["cpu"])] if "cpu" in own else []),
+                *([words("bench.about.cores", n=own["cores"])] if "cores" in own else []),
+                *([str(own["os"])] if "os" in own else []),
+            ]
+        )
         for own in machines
-    )  # fmt: skip
+    )
 
 
 def _listed(values: Mapping[str, Any]) -> str:

@@ -47,10 +47,13 @@ def load_headline(bench: Bench, words: Words) -> str:
         return words("bench.headline.rates", objective=objective, listed=words.listed(rates, len(rates)))
     row = rows[0]
     return words(
-        f"bench.headline.{_kind(row)}", system=named(row), objective=objective, rate=amount(row["rate"]),
+        f"bench.headline.{_kind(row)}",
+        system=named(row),
+        objective=objective,
+        rate=amount(row["rate"]),
         failing=amount(row["failing_rate"]),
         reason="" if row["reason"] is None else words(f"bench.fails.{row['reason']}"),
-    )  # fmt: skip
+    )
 
 
 def _kind(row: Row) -> str:

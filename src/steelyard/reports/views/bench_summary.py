@@ -170,9 +170,10 @@ class _Summary:
         asked = [words("bench.why.objective", objective=objective)] if objective else []
         asked += [words(f"bench.why.not_{reason}") for reason in ("failing", "loss") if reason in reasons]
         values = {
-            "measure": best["measure"], "margin": f"{self.bench.config.margin:g}",
+            "measure": best["measure"],
+            "margin": f"{self.bench.config.margin:g}",
             "within": words("bench.why.within", asked=words.listed(asked)) if asked else "",
-        }  # fmt: skip
+        }
         if row is None or row["depth"] is None:
             return self._why_none(best, values)
         if prefer == "net":
@@ -184,10 +185,12 @@ class _Summary:
             surest = max(unpreferred, key=lambda own: self._returns(own)["net_per_day_low"], default=None)
         by = self._cheap_by() if prefer == "cheap" else prefer if surest is None else "alike"
         why = words(
-            f"bench.why.by_{by}", ahead="" if surest is None else named(surest),
+            f"bench.why.by_{by}",
+            ahead="" if surest is None else named(surest),
             best="" if row_name(row) == row_name(best) else words("bench.why.other", best=named(best)),
-            low=self._a_day(self._returns(surest or row).get("net_per_day_low")), **values,
-        )  # fmt: skip
+            low=self._a_day(self._returns(surest or row).get("net_per_day_low")),
+            **values,
+        )
         # Whether it is shown to be within the margin of the best, and which questions would show it.
         code = "close" if row["not_inferior"] == "yes" else "far" if row["needed"] is None else "needed"
         distance = words(f"bench.why.{code}", needed=amount(row["needed"]), **values)
@@ -220,8 +223,11 @@ class _Summary:
         words, quality = self.words, self._at("quality", best, measure=best["measure"])
         if quality is None:
             return words("bench.why.no_reranker", **values)
-        detectable = "" if quality["detectable"] is None else words(
-            "bench.why.detectable", n=quality["n"], detectable=number(quality["detectable"], 3))  # fmt: skip
+        detectable = (
+            ""
+            if quality["detectable"] is None
+            else words("bench.why.detectable", n=quality["n"], detectable=number(quality["detectable"], 3))
+        )
         return words(
             "bench.why.no_gain", best=named(best), difference=signed(quality["difference"], 3),
             ends=difference_ends(quality, "difference", words), detectable=detectable, **values,
@@ -292,13 +298,18 @@ class _Summary:
         if row["per_query"] is None:
             yield words(f"bench.costs.{row['status']}", systems=single_line(row["system"]))
             return
-        tokens = "" if row["tokens"] is None or row["counted"] is None else words(
-            f"bench.line.tokens_by_{row['counted']}", tokens=amount(row["tokens"]))  # fmt: skip
+        tokens = (
+            ""
+            if row["tokens"] is None or row["counted"] is None
+            else words(f"bench.line.tokens_by_{row['counted']}", tokens=amount(row["tokens"]))
+        )
         yield words(
-            "bench.line.cost" if row["per_day"] is None else "bench.line.cost_of_day", tokens=tokens,
-            cost=money(row["per_query"], row["currency"]), price=single_line(row["price"]),
+            "bench.line.cost" if row["per_day"] is None else "bench.line.cost_of_day",
+            tokens=tokens,
+            cost=money(row["per_query"], row["currency"]),
+            price=single_line(row["price"]),
             day=money(row["per_day"], row["currency"]),
-        )  # fmt: skip
+        )
 
     def _return(self, shown: Row) -> Iterator[str]:
         """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
@@ -320,9 +331,12 @@ class _Summary:
         rows, words = shown_rows(self.bench), self.words
         measure = rows[0]["measure"] if rows else words("bench.head.mean")
         texts = {
-            "difference": self._difference_cell, "p95": lambda row: milliseconds(row["p95"]),
-            "rate": self._rate_cell, "cost": self._cost_cell, "net": self._net_cell,
-        }  # fmt: skip
+            "difference": self._difference_cell,
+            "p95": lambda row: milliseconds(row["p95"]),
+            "rate": self._rate_cell,
+            "cost": self._cost_cell,
+            "net": self._net_cell,
+        }
         columns = [
             Column[Row](self.bench.config.name, row_name),
             Column[Row](measure, lambda row: number(row["quality"], 3), lambda row: _goodness(self.bench, row)),
@@ -364,8 +378,9 @@ def care(bench: Bench, words: Words) -> Iterator[str]:
     failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
     listed = [
         words("bench.care.failed_of", system=named(row), n=row["n_censored"], total=row["n"])
-        for row in rows_of(failed) if row["n_censored"] > 0
-    ]  # fmt: skip
+        for row in rows_of(failed)
+        if row["n_censored"] > 0
+    ]
     if listed:
         yield words("bench.care.failed", listed=words.listed(listed))
     for code, condition in _CONDITIONS.items():

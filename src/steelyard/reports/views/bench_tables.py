@@ -266,9 +266,7 @@ def columns_of(
     def column(key: str) -> Column[Row]:
         head, cell = COLUMNS[key]
         area = "short." if short and f"bench.head.short.{head}" in words else ""
-        return Column(
-            words(f"bench.head.{area}{head}", **values), lambda row: cell(row, words), optional=optional
-        )  # fmt: skip
+        return Column(words(f"bench.head.{area}{head}", **values), lambda row: cell(row, words), optional=optional)
 
     return [column(key) for key in keys.split()]
 
@@ -397,15 +395,19 @@ def _choice(bench: Bench, words: Words) -> Iterator[Sheet]:
 
 
 STREAMING = BenchTable(
-    "streaming", "system load requests ttft_p50 ttft_p95 ttft_p95_ends itl_p50 itl_p95 tokens_out tokens_per_s",
-    lambda rows, bench, words: [words("bench.latency.streaming")], n_labels=2,
-)  # fmt: skip
+    "streaming",
+    "system load requests ttft_p50 ttft_p95 ttft_p95_ends itl_p50 itl_p95 tokens_out tokens_per_s",
+    lambda rows, bench, words: [words("bench.latency.streaming")],
+    n_labels=2,
+)
 """How long answers take to the first token, and from one to the next."""
 
 RAMP = BenchTable(
-    "ramp", "system rising requests errors p50 p95 p95_ends p99 objective",
-    lambda rows, bench, words: [words("bench.ramp.note")], n_labels=2,
-)  # fmt: skip
+    "ramp",
+    "system rising requests errors p50 p95 p95_ends p99 objective",
+    lambda rows, bench, words: [words("bench.ramp.note")],
+    n_labels=2,
+)
 """What users waited while the rate rose."""
 
 TABLES: dict[str, tuple[Callable[[Bench, Words], Iterable[Sheet]], ...]] = {

@@ -99,9 +99,8 @@ def changes_sheets(changes: Changes, words: Words) -> Iterator[Sheet]:
         more = [_agreement(changes, words)] if position == 0 else []
         more += [words("compare.changes.chunks")] if position == 0 and changes.same_chunks is False else []
         yield Sheet(
-            [single_line(text) for text in header],
-            rows, set(), [single_line(note) for note in [*notes, *more]],
-        )  # fmt: skip
+            [single_line(text) for text in header], rows, set(), [single_line(note) for note in [*notes, *more]]
+        )
 
 
 def _agreement(changes: Changes, words: Words) -> str:
@@ -122,9 +121,12 @@ def _movers(changes: Changes) -> Iterator[tuple[str, Mover]]:
 
 def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
     values = words(
-        "compare.changes.values", measure=changes.measure, before=number(mover.before), after=number(mover.after),
+        "compare.changes.values",
+        measure=changes.measure,
+        before=number(mover.before),
+        after=number(mover.after),
         difference=signed(mover.difference, 4),
-    )  # fmt: skip
+    )
     return single_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 

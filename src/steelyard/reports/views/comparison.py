@@ -133,9 +133,11 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
     header = [measure, *(column_head(name, comparison, words) for name in names)]
     cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
     notes = [
-        *label_correction_notes(comparison, measure, words), *left_out_notes(comparison, measure, words),
-        *letter_notes(comparison, measure, words), *needed_notes(rows, words),
-    ]  # fmt: skip
+        *label_correction_notes(comparison, measure, words),
+        *left_out_notes(comparison, measure, words),
+        *letter_notes(comparison, measure, words),
+        *needed_notes(rows, words),
+    ]
     return Sheet(header, cells, best, notes)
 
 
@@ -190,10 +192,12 @@ def _short_verdict(row: ComparisonRow, comparison: Comparison, words: Words) -> 
 
 def _notes(comparison: Comparison, segmentation: Segmentation, words: Words) -> Iterator[str]:
     yield words(
-        "compare.segments.how", test=words(f"compare.test.{segmentation.test}"), alpha=f"{comparison.alpha:g}",
+        "compare.segments.how",
+        test=words(f"compare.test.{segmentation.test}"),
+        alpha=f"{comparison.alpha:g}",
         correction=words(f"compare.method.{segmentation.correction}"),
         family=family_text(comparison, segmentation.families[0], words, segments=len(segmentation.names)),
-    )  # fmt: skip
+    )
     yield from secondary_notes(comparison, segmentation.families, words, segments=len(segmentation.names))
     if segmentation.by == "tag":
         yield words("compare.segments.tag")

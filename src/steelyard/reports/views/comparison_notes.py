@@ -57,7 +57,7 @@ def letter_notes(comparison: Comparison, measure: str, words: Words) -> Iterator
         return
     beside = {
         system for group in comparison.groups.get(measure, []) if comparison.baseline in group for system in group
-    }  # fmt: skip
+    }
     rows = comparison.rows[measure]
     if shared := [row.system for row in rows if row.verdict in ("better", "worse") and row.system in beside]:
         family = comparison.family_of(measure)
@@ -104,10 +104,12 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     if comparison.margin is not None:
         method, by = margin_correction(comparison.correction), "_ranks" if comparison.test == "ranks" else ""
         yield words(
-            f"compare.margin{by}", margin=f"{comparison.margin:g}", alpha=f"{comparison.alpha:g}",
+            f"compare.margin{by}",
+            margin=f"{comparison.margin:g}",
+            alpha=f"{comparison.alpha:g}",
             correction=words(f"compare.method.{method}"),
             family=family_text(comparison, comparison.families[0], words, all_pairs=False),
-        )  # fmt: skip
+        )
 
 
 def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
@@ -129,9 +131,12 @@ def _interval_note(comparison: Comparison, words: Words) -> str:
     method = "none" if n == 1 else comparison.correction
     level = f"{100 * (1 - comparison.alpha / n):.5g}"
     return words(
-        f"compare.intervals.{method}", kind=words(f"compare.kind.{comparison.test}"), n=n,
-        level=level, alpha=f"{comparison.alpha:g}",
-    )  # fmt: skip
+        f"compare.intervals.{method}",
+        kind=words(f"compare.kind.{comparison.test}"),
+        n=n,
+        level=level,
+        alpha=f"{comparison.alpha:g}",
+    )
 
 
 def _letter_notes(comparison: Comparison, words: Words) -> Iterator[str]:
@@ -161,9 +166,12 @@ def secondary_notes(
     """Which measure is tested alone, and what the correction of all others covers; nothing of one measure."""
     for family in families[1:]:
         yield words(
-            "compare.secondary", primary=comparison.primary, measures=words.listed([*family.measures]),
-            n=len(family.measures), family=family_text(comparison, family, words, segments=segments),
-        )  # fmt: skip
+            "compare.secondary",
+            primary=comparison.primary,
+            measures=words.listed([*family.measures]),
+            n=len(family.measures),
+            family=family_text(comparison, family, words, segments=segments),
+        )
 
 
 def family_text(

@@ -112,8 +112,9 @@ def label_correction_notes(comparison: Comparison, measure: str, words: Words) -
         by = [words("compare.labels.by", system=single_line(row["system"]), n=row["n_labels"]) for row in rows]
         judged = [
             words("compare.labels.judged", system=single_line(row["system"]), difference=signed(row["as_judged"], 4))
-            for row in rows if row["as_judged"] is not None
-        ]  # fmt: skip
+            for row in rows
+            if row["as_judged"] is not None
+        ]
         yield words("compare.labels.corrected", by=words.listed(by), judged=words.listed(judged))
         undecided = [f"{single_line(row['system'])} {row['n_undecided']:,}" for row in rows if row["n_undecided"]]
         if undecided:

@@ -65,8 +65,11 @@ def answer_text(design: Design, words: Words) -> str:
     if design.pilot is None:
         return answer
     more = needed - design.pilot.n
-    have = words("plan.more", more=f"{more:,}", pilot=design.pilot.n) if more > 0 else words(
-        "plan.enough", pilot=design.pilot.n)  # fmt: skip
+    have = (
+        words("plan.more", more=f"{more:,}", pilot=design.pilot.n)
+        if more > 0
+        else words("plan.enough", pilot=design.pilot.n)
+    )
     return words("plan.sentences", first=answer, second=have)
 
 

@@ -67,10 +67,12 @@ def funnel_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
     """A row a stage, a column a system: how many questions, and their share; all questions in the last row."""
     funnels = diagnosis.funnels
     rows = [
-        [stage_name(stage, words),
-         *(part_of(own.counts()[stage], own.n_queries) if stage in own.stages else "–" for own in funnels)]
+        [
+            stage_name(stage, words),
+            *(part_of(own.counts()[stage], own.n_queries) if stage in own.stages else "–" for own in funnels),
+        ]
         for stage in stages_of(funnels)
-    ]  # fmt: skip
+    ]
     rows.append([words("diagnose.head.total"), *(count(own.n_queries) for own in funnels)])
     notes = [*_funnel_notes(diagnosis, words), *signature_note(diagnosis.signature, words)]
     return Sheet([words("diagnose.head.stage"), *(own.system for own in funnels)], rows, notes=notes)
@@ -284,10 +286,11 @@ def advice_text(advice: Advice, words: Words) -> AdviceText:
     kind = "_reranker" if advice.code == "not_ranked" and not more_helps else ""
     kind = "_gains" if advice.code == "no_gold" and "most" in values else kind
     return AdviceText(
-        words(f"{key}.title", **values), words("diagnose.between").join(evidence),
+        words(f"{key}.title", **values),
+        words("diagnose.between").join(evidence),
         words(f"{key}.action{kind}", **values),
         "" if math.isnan(advice.gain) else _gain_text(advice, _gain(advice), words),
-    )  # fmt: skip
+    )
 
 
 def _gain(advice: Advice) -> str:

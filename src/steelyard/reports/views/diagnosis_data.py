@@ -39,11 +39,9 @@ def diagnosis_data(diagnosis: Diagnosis, words: Words, *, stages: Sequence[str] 
         "ceilings": _ceilings(diagnosis.ceilings),
         "captured": [asdict(row) for row in diagnosis.captured],
         "curves": _curves(diagnosis.curves),
-        "advice": [
-            {**asdict(advice), "text": asdict(advice_text(advice, words))} for advice in diagnosis.advice
-        ],
+        "advice": [{**asdict(advice), "text": asdict(advice_text(advice, words))} for advice in diagnosis.advice],
         "recipe": dict(diagnosis.recipe),
-    }  # fmt: skip
+    }
 
 
 def _funnel(funnel: Funnel) -> dict[str, Any]:
@@ -90,13 +88,14 @@ def _ceilings(ceilings: Ceilings) -> dict[str, Any]:
     systems = {
         system: {
             measure: {
-                "before_reranking": ceilings.base[i, j], "reached": ceilings.reached[i, j],
+                "before_reranking": ceilings.base[i, j],
+                "reached": ceilings.reached[i, j],
                 "perfect": dict(zip(map(str, ceilings.ns), ceilings.perfect[i, j].tolist(), strict=True)),
             }
             for j, measure in enumerate(ceilings.measures)
         }
         for i, system in enumerate(ceilings.systems)
-    }  # fmt: skip
+    }
     deeper = {
         system: {
             name: dict(zip(map(str, ceilings.deeper_ks), ceilings.deeper[i, a].tolist(), strict=True))
@@ -120,5 +119,5 @@ def _curves(curves: Curves) -> dict[str, Any]:
 
 
 VIEWS = {
-    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True),
+    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True)
 }

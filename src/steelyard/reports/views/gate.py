@@ -173,9 +173,12 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
     yield from unseen_notes(gate.checks, words)
     clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
     yield from cluster_notes(
-        gate.recipe, words, n=n, n_clusters=None if clustering is None else clustering.n,
+        gate.recipe,
+        words,
+        n=n,
+        n_clusters=None if clustering is None else clustering.n,
         ask=_CLUSTERS.get(gate.origin) or words("gate.bench_clusters"),
-    )  # fmt: skip
+    )
     yield from component_notes(gate.components, words)
     yield from notes_of_systems(gate.notes, words, n_systems=len(gate.systems))
     if gate.n_others:
@@ -400,10 +403,6 @@ def _clean(text: str) -> str:
 
 VIEWS = {
     Gate: View[Gate](
-        "a gate",
-        blocks=_blocks,
-        data=lambda gate, words: gate_data(gate),
-        has_parts=True,
-        texts={"junit": _junit},
+        "a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), has_parts=True, texts={"junit": _junit}
     )
 }

@@ -117,10 +117,13 @@ def _by_judge(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
     of_judge = comparison.labels.frame.filter(measure=row.measure).rows_by_key("system", named=True, unique=True)
     mean, reference_mean = (of_judge[system]["judge"] for system in (row.system, comparison.reference))
     return words(
-        "compare.headline.by_judge", system=single_line(row.system), mean=number(mean),
-        reference=single_line(comparison.reference), reference_mean=number(reference_mean),
+        "compare.headline.by_judge",
+        system=single_line(row.system),
+        mean=number(mean),
+        reference=single_line(comparison.reference),
+        reference_mean=number(reference_mean),
         difference=signed(mean - reference_mean, 4),
-    )  # fmt: skip
+    )
 
 
 def _by_whom(measure: str, comparison: Comparison, words: Words) -> str:

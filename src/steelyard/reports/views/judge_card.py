@@ -39,18 +39,22 @@ def judge_card(judging: Mapping[str, Judging], words: Words, corrections: Correc
     facts = [_facts(own, (corrections or {}).get(system, {}), words) for system, own in judging.items()]
     rows = [
         [words(f"judge_card.fact.{name}"), *(of_system[name] or "–" for of_system in facts)]
-        for name in (facts[0] if facts else ()) if any(of_system[name] for of_system in facts)
-    ]  # fmt: skip
+        for name in (facts[0] if facts else ())
+        if any(of_system[name] for of_system in facts)
+    ]
     uncalibrated = any(
         own.recipe["judge"].get("threshold") is not None and own.recipe.get("calibration") is None
         for own in judging.values()
     )
     notes = [words("judge_card.note.uncalibrated")] if uncalibrated else []
     notes += notes_of_systems(
-        {system: [note for note in calibration_notes(own.recipe) if note.code in _CARD_NOTES]
-         for system, own in judging.items()},
-        words, n_systems=len(judging),
-    )  # fmt: skip
+        {
+            system: [note for note in calibration_notes(own.recipe) if note.code in _CARD_NOTES]
+            for system, own in judging.items()
+        },
+        words,
+        n_systems=len(judging),
+    )
     return Sheet([words("judge_card.head.fact"), *judging], rows, notes=notes)
 
 

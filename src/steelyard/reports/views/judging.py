@@ -55,8 +55,11 @@ def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
     """What judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
     if isinstance(plan, JudgingPlan):
         name, title = "judge", words("judging.plan.title", judge=plan.judge)
-        counts = {"judging.answers": plan.n_answers, "judging.plan.cases": plan.n_cases,
-                  "judging.plan.verdicts": plan.n_verdicts}  # fmt: skip
+        counts = {
+            "judging.answers": plan.n_answers,
+            "judging.plan.cases": plan.n_cases,
+            "judging.plan.verdicts": plan.n_verdicts,
+        }
     else:
         name, title = "label", words("labelling.plan.title", judge=plan.judge)
         counts = {"labelling.plan.questions": plan.n_questions, "labelling.plan.pairs": plan.n_pairs}
@@ -83,10 +86,12 @@ def _call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
         taken = {key: value for key, value in calls.items() if isinstance(value, int | float)}
         cost = taken.get("cost_usd")
         yield words(
-            "judging.note.calls" if cost is None else "judging.note.calls_cost", calls=f"{taken.get('calls', 0):,}",
-            cached=f"{taken.get('cached', 0):,}", tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
+            "judging.note.calls" if cost is None else "judging.note.calls_cost",
+            calls=f"{taken.get('calls', 0):,}",
+            cached=f"{taken.get('cached', 0):,}",
+            tokens=f"{taken.get('tokens_in', 0) + taken.get('tokens_out', 0):,}",
             cost=number(cost, 4),
-        )  # fmt: skip
+        )
 
 
 def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
@@ -135,12 +140,14 @@ def least_supported(run: JudgedRun, words: Words) -> Iterator[Paragraph]:
     reason = words("judging.unsupported.reason", reason=reason) if reason else ""
     yield Paragraph(
         words(
-            "judging.unsupported.text", query=one_line(queries[first.query_id] or first.query_id, _LONGEST),
+            "judging.unsupported.text",
+            query=one_line(queries[first.query_id] or first.query_id, _LONGEST),
             sentence=one_line(first.unit.text, _LONGEST),
-            label=words(f"judging.label.{first.label}"), reason=reason,
+            label=words(f"judging.label.{first.label}"),
+            reason=reason,
         ),
         words("judging.unsupported.title", n=len(units)),
-    )  # fmt: skip
+    )
 
 
 def reason_text(reason: str, judge: str, words: Words) -> str:
@@ -173,9 +180,7 @@ def _measures(verdicts: Verdicts) -> list[str]:
     return measures + (["citation_support"] if verdicts.counts["citations"] and "joint" in tables else [])
 
 
-def labelling_sections(
-    grades: Grades, words: Words, *, file: str = "", sources: Sequence[str] = ()
-) -> list[Section]:  # fmt: skip
+def labelling_sections(grades: Grades, words: Words, *, file: str = "", sources: Sequence[str] = ()) -> list[Section]:
     """How often each grade was given, agreement with people, and what to do next.
 
     file, sources   as they were named, for the command that weighs with the truth
@@ -226,16 +231,20 @@ def _grade_agreement(agreement: GradeAgreement, words: Words) -> Iterator[str]:
     """How far judge and people agree, in sentences."""
     if agreement.n:
         yield words(
-            "labelling.agreement.equal", n=agreement.n, equal=f"{agreement.n_equal:,}",
+            "labelling.agreement.equal",
+            n=agreement.n,
+            equal=f"{agreement.n_equal:,}",
             share=percent(agreement.n_equal / agreement.n),
-        )  # fmt: skip
+        )
         if agreement.kappa is None or agreement.alpha is None:
             yield words("labelling.agreement.undefined")
         else:
             yield words(
-                "labelling.agreement.values", kappa=number(agreement.kappa, 3), alpha=number(agreement.alpha, 3),
+                "labelling.agreement.values",
+                kappa=number(agreement.kappa, 3),
+                alpha=number(agreement.alpha, 3),
                 grades=words.listed([f"{grade:g}" for grade in agreement.grades], len(agreement.grades)),
-            )  # fmt: skip
+            )
         if agreement.n < FEW:
             yield words("labelling.agreement.few", n=FEW)
     if agreement.n_off:
@@ -329,9 +338,12 @@ def _self_tests_data(tests: SelfTests) -> dict[str, Any]:
     """All tests, and the trials that went wrong."""
     failed_trials = tests.trials.filter(tests.trials["result"] == "failed").drop("result")
     return {
-        "recipe": tests.recipe, "tests": tests.frame.to_dicts(), "always": tests.always, "errors": tests.errors,
+        "recipe": tests.recipe,
+        "tests": tests.frame.to_dicts(),
+        "always": tests.always,
+        "errors": tests.errors,
         "failed_trials": failed_trials.to_dicts(),
-    }  # fmt: skip
+    }
 
 
 def _grades_blocks(grades: Grades, look: Look, *, file: str = "", sources: Sequence[str] = ()) -> list[Section]:

@@ -38,7 +38,7 @@ def note_text(note: Note, words: Words) -> str:
 
 def notes_of_systems(
     notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = None
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """Each note once, with the systems that it is of, unless these are all.
 
     n_systems   how many there are, 0 to name systems in any case;   most   how many of them are named at most
@@ -99,10 +99,13 @@ def cluster_notes(
         widening = shared.get("widening")
         key = "unknown" if widening is None else "wider" if widening >= _WIDER else "no_wider"
         yield words(
-            "scores.clusters.shared", n=shared["n_questions"], clusters=words("count.clusters", n=shared["n_clusters"]),
-            chained=_chained(shared, words), ask=ask,
+            "scores.clusters.shared",
+            n=shared["n_questions"],
+            clusters=words("count.clusters", n=shared["n_clusters"]),
+            chained=_chained(shared, words),
+            ask=ask,
             width=words(f"scores.clusters.{key}", times="" if widening is None else number(widening, 2)),
-        )  # fmt: skip
+        )
 
 
 def _chained(shared: Mapping[str, Any], words: Words) -> str:
@@ -145,11 +148,14 @@ def component_notes(components: pl.DataFrame, words: Words) -> Iterator[str]:
     for (system,), rows in components.group_by("system", maintain_order=True):
         listed = [
             words(
-                "scores.repeats.components", measure=row["measure"], questions=_shown(row["sd_questions"]),
-                runs=_shown(row["sd_runs"]), means=ends(row["least"], row["greatest"]),
+                "scores.repeats.components",
+                measure=row["measure"],
+                questions=_shown(row["sd_questions"]),
+                runs=_shown(row["sd_runs"]),
+                means=ends(row["least"], row["greatest"]),
             )
             for row in rows.head(_SHOWN).iter_rows(named=True)
-        ]  # fmt: skip
+        ]
         yield words(
             "scores.repeats.of", system=system, n=rows["n_runs"][0], listed=words("list.semicolon").join(listed)
         )

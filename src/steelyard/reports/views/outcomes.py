@@ -60,10 +60,12 @@ def outcomes_sheet(outcomes: Sequence[AnswerOutcomes], words: Words, notes: Iter
         return f"{n:,} ({percent(n / total)}; {percent(low)}–{percent(high)})"
 
     rows = [
-        [*(words(f"outcomes.{part}.{code}") for part in ("context", "answer", "name")),
-         *(share(of_system, code) for of_system in outcomes)]
+        [
+            *(words(f"outcomes.{part}.{code}") for part in ("context", "answer", "name")),
+            *(share(of_system, code) for of_system in outcomes),
+        ]
         for code in listed_outcomes(outcomes)
-    ]  # fmt: skip
+    ]
     rows.append([words("diagnose.head.total"), "", "", *(count(of_system.n_queries) for of_system in outcomes)])
     header = [words(f"outcomes.head.{name}") for name in ("context", "answer", "says")]
     own = [words("outcomes.note.shares")] if alone else []

@@ -43,10 +43,12 @@ def subtitle_text(contents: Contents, words: Words) -> str:
     gold = contents.details.truth
     key = "page.subtitle" if len(scores.systems) > 1 else "page.subtitle_one"
     return words(
-        key, gold="" if gold in _NAMELESS else words("page.subtitle_gold", gold=gold), measure=str(scores.primary),
+        key,
+        gold="" if gold in _NAMELESS else words("page.subtitle_gold", gold=gold),
+        measure=str(scores.primary),
         questions=words("count.questions", n=len(scores.query_ids)),
         systems=words("count.systems", n=len(scores.systems)),
-    )  # fmt: skip
+    )
 
 
 def leaderboard_title(contents: Contents, words: Words) -> str:
@@ -158,9 +160,11 @@ def _first_advice(contents: Contents, best: str, words: Words) -> str:
 def care(contents: Contents, words: Words) -> list[str]:
     """What could mislead: questions without a value, lost gold, unjudged documents, ties; and notes of the runs."""
     return [
-        *_lost_questions(contents, words), *_lost_gold(contents, words), *_unsure(contents, words),
+        *_lost_questions(contents, words),
+        *_lost_gold(contents, words),
+        *_unsure(contents, words),
         *_run_notes(contents, words),
-    ]  # fmt: skip
+    ]
 
 
 def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
@@ -204,9 +208,7 @@ def _unsure(contents: Contents, words: Words) -> Iterator[str]:
     """How far missing labels, and the order of ties, could change the first measure."""
     bounds, measure = contents.sensitivity, str(contents.scores.primary)
     by_ids = np.flatnonzero(contents.scores.by_id).tolist()
-    judged = [
-        (bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED
-    ]  # fmt: skip
+    judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED]
     if judged:
         share, system = min(judged)
         yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))
@@ -252,7 +254,7 @@ def paper_sheet(contents: Contents, words: Words) -> Sheet:
         words("page.paper.means", questions=questions, measure=names[0]),
         words("compare.marks", reference=comparison.reference),
         next(method_notes(comparison, words)),
-    ]  # fmt: skip
+    ]
     labels = comparison.labels
     judged = [name for name in names if labels is not None and labels.left_to_the_judge(name)]
     for key, listed in (("judge_alone", judged), ("corrected", _corrected(contents))):

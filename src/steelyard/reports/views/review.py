@@ -64,12 +64,13 @@ def _next(form: Path, files: Mapping[str, Path], words: Words) -> Section:
     """How decisions come back, and where they go: system -> file, or `INTO` -> file."""
     command = f"steelyard review import {shlex.quote(str(form.parent))}/*.json {into_options(files, form.parent)}"
     return Section(
-        "next", words("judging.next"),
+        "next",
+        words("judging.next"),
         [
             Paragraph(words("review.form", form=str(form), folder=str(form.parent))),
             Paragraph(command.rstrip(), is_command=True),
         ],
-    )  # fmt: skip
+    )
 
 
 def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
@@ -91,12 +92,14 @@ def conflicts_section(conflicts: Sequence[Conflict], kind: Kind, words: Words) -
     paragraphs = [
         Paragraph(
             words(
-                "review.conflict", query=one_line(own.item.query, _LONGEST), sentence=one_line(own.item.text, _LONGEST),
+                "review.conflict",
+                query=one_line(own.item.query, _LONGEST),
+                sentence=one_line(own.item.text, _LONGEST),
                 labels=words.listed([f"{rater}: {label_text(value, words)}" for rater, value in own.opinions]),
             )
         )
         for own in conflicts[:_SHOWN]
-    ]  # fmt: skip
+    ]
     more = [words("review.more", n=len(conflicts) - _SHOWN)] if len(conflicts) > _SHOWN else []
     paragraphs += [Paragraph(text) for text in (*more, words(f"review.adjudicate.{kind}"))]
     return Section("conflicts", words("review.conflicts_title", n=len(conflicts)), paragraphs)
@@ -181,9 +184,10 @@ def _title(key: str, own: TableReview, words: Words) -> str:
 def _raters(own: TableReview, words: Words) -> Section:
     """What was decided, and how far people agree."""
     counts = [
-        (name, n) for name in ("n_asked", "n_labelled", "n_cannot_say", "n_conflicts", "n_open", "n_kinds")
+        (name, n)
+        for name in ("n_asked", "n_labelled", "n_cannot_say", "n_conflicts", "n_open", "n_kinds")
         if (n := getattr(own, name)) or name in ("n_asked", "n_labelled")
-    ]  # fmt: skip
+    ]
     rows = [[words(f"review.count.{name}"), f"{n:,}"] for name, n in counts]
     sheets = [Sheet([words("review.head.items"), words("review.head.count")], rows)]
     if own.raters.pairs:
@@ -206,9 +210,7 @@ def _rater_notes(own: TableReview, words: Words) -> Iterator[str]:
     alpha = own.raters.alpha
     labels = [label_text(label, words) for label in own.raters.pairs[0].labels]
     yield words("review.kappa_labels", n=len(labels), labels=words.listed(labels))
-    yield words(
-        "review.alpha", alpha=number(alpha.value, 3), interval=ends(alpha.low, alpha.high), n=own.raters.n
-    )  # fmt: skip
+    yield words("review.alpha", alpha=number(alpha.value, 3), interval=ends(alpha.low, alpha.high), n=own.raters.n)
     if any(pair.kappa.value != pair.kappa.value for pair in own.raters.pairs):
         yield words("review.kappa_undefined")
 
@@ -222,10 +224,9 @@ def _judge(own: TableReview, words: Words) -> list[Section]:
     now = {name: getattr(agreement, name) for name in _RATES}
     then = {name: getattr(calibration, name) for name in _RATES}
     rows = [
-        [words(f"calibration.{name}"), *_cells(now[name]),
-         *(_cells(then[name]) if calibrated else [])]
+        [words(f"calibration.{name}"), *_cells(now[name]), *(_cells(then[name]) if calibrated else [])]
         for name in _RATES
-    ]  # fmt: skip
+    ]
     if own.threshold is not None and calibration.threshold is not None:
         threshold = calibration.threshold
         rows.insert(0, [words("review.threshold"), f"{own.threshold:g}", "", *_cells(threshold)])
@@ -353,19 +354,22 @@ def _report_data(report: ReviewReport) -> dict[str, Any]:
         "systems": list(report.systems),
         "means": [
             {"system": system, "measure": name, **correction_json(correction)}
-            for system, corrections in report.scores.corrections.items() for name, correction in corrections.items()
+            for system, corrections in report.scores.corrections.items()
+            for name, correction in corrections.items()
         ],
         "tables": [asdict(own) for own in report.tables],
-    }  # fmt: skip
+    }
 
 
 def _view(
     name: str, sections: Callable[[Any, Words], list[Section]], data: Callable[[Any], Mapping[str, Any]]
 ) -> View[Any]:
     return View(
-        name, blocks=lambda result, look: sections(result, look.words), data=lambda result, words: data(result),
+        name,
+        blocks=lambda result, look: sections(result, look.words),
+        data=lambda result, words: data(result),
         has_page=True,
-    )  # fmt: skip
+    )
 
 
 VIEWS: dict[type[Result], View[Any]] = {

@@ -255,7 +255,7 @@ def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 def _gold_of(
     scores: Scores, mapping: GoldMapping, values: Floats, unwinnable: list[int], words: Words
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     if not mapping.kinds:
         return
     kinds = words("list.comma").join(words(f"scores.kind.{name}", n=n) for name, n in mapping.kinds.items())
@@ -275,7 +275,7 @@ def _gold_of(
             why = words(f"scores.loss.{key}", rule=mapping.rule)
         yield words(
             "scores.gold.lost", n=len(mapping.lost), total=mapping.n_pieces, piece=piece, query_id=query_id, why=why
-        )  # fmt: skip
+        )
     if unwinnable:
         listed = words.listed([scores.query_ids[q] for q in unwinnable])
         policy = scores.recipe_parts["no_relevant"]
@@ -296,16 +296,20 @@ def answer_notes(scores: Scores, words: Words) -> Iterator[str]:
     for (kind, counts), systems_of in alike.items():
         named = [
             words("scores.cause.of", cause=words(f"scores.status.{cause}"), n=n)
-            for cause, n in zip(CAUSES, counts, strict=True) if n
-        ]  # fmt: skip
+            for cause, n in zip(CAUSES, counts, strict=True)
+            if n
+        ]
         by_systems: dict[tuple[str, ...], list[str]] = {}
         for measure, systems in systems_of.items():
             by_systems.setdefault(tuple(systems), []).append(measure)
         for concerned, measures in by_systems.items():
             note = words(
-                f"scores.cause.{kind}", measures=comma.join(measures), n=sum(counts), total=len(scores.query_ids),
+                f"scores.cause.{kind}",
+                measures=comma.join(measures),
+                n=sum(counts),
+                total=len(scores.query_ids),
                 listed=comma.join(named),
-            )  # fmt: skip
+            )
             everyone = len(concerned) == len(scores.systems)
             yield note if everyone else words("scores.gold.of", systems=comma.join(concerned), note=note)
 
@@ -324,7 +328,7 @@ def _cause_counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ..
 
 def scores_sheets(
     scores: Scores, words: Words, *, per_query: bool = False, profile: Profile | str | None = None
-) -> Iterator[Sheet]:  # fmt: skip
+) -> Iterator[Sheet]:
     """Means, below the values of every query where they are asked for, and what a profile rates them."""
     if per_query:
         yield per_query_sheet(scores, words)

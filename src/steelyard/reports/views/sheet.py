@@ -44,7 +44,7 @@ class Sheet:
 
 def sheet_of(
     rows: Iterable[Row], columns: Sequence[Column[Row]], notes: Iterable[str] = (), *, n_labels: int = 1
-) -> Sheet:  # fmt: skip
+) -> Sheet:
     """The cells that columns have of rows, and the best ones of columns that say how good a row is.
 
     >>> length, p95 = Column("n", lambda row: str(len(row)), len), Column("p95", "–".format, optional=True)
@@ -57,9 +57,10 @@ def sheet_of(
     shown = [(column, cells) for column, cells in texts if not column.optional or {*cells} - {"–"}]
     best = {
         (r, c)
-        for c, (column, _) in enumerate(shown) if column.goodness is not None
+        for c, (column, _) in enumerate(shown)
+        if column.goodness is not None
         for r in best_places(np.array([column.goodness(row) for row in listed], dtype=float))
-    }  # fmt: skip
+    }
     cells = [[column[r] for _, column in shown] for r in range(len(listed))]
     return Sheet([column.head for column, _ in shown], cells, best, list(notes), n_labels)
 

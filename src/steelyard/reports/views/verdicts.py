@@ -76,9 +76,11 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
         return words("compare.verdict.no_test", reason=no_test_text(row, words))
     key = _verdict_key(row)
     least = fewest_to_show(
-        comparison.test, correction=comparison.correction,
-        n_comparisons=comparison.family_of(row.measure).n_comparisons, alpha=comparison.alpha,
-    )  # fmt: skip
+        comparison.test,
+        correction=comparison.correction,
+        n_comparisons=comparison.family_of(row.measure).n_comparisons,
+        alpha=comparison.alpha,
+    )
     if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
     if key == "no_difference" and (row.n_clusters or row.n) < LEAST_QUESTIONS:

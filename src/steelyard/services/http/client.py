@@ -159,11 +159,7 @@ class Service:
         return _httpx2(self._what).URL(self._url)
 
     async def _request(
-        self,
-        method: str,
-        body: Mapping[str, Any] | None,
-        query: Mapping[str, Any] | None,
-        listener: Listener = ignore,
+        self, method: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None, listener: Listener = ignore
     ) -> Any:
         # The client's own params would replace the address's.
         url = self._address.copy_merge_params(query) if query else self._address

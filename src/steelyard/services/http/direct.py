@@ -193,9 +193,7 @@ class DirectService(Service):
         patience = Patience(
             timeout_s=timeout_s, request_max_s=timeout_s, reply_max_mb=service._patience.reply_max_mb, attempts=1
         )
-        super().__init__(
-            service._what, service._url, patience, headers=service._headers, key_hint=service._key_hint
-        )  # fmt: skip
+        super().__init__(service._what, service._url, patience, headers=service._headers, key_hint=service._key_hint)
         self._timeout_s, self._throttle = timeout_s, _NoThrottle()
         self._all: list[Connection] = []
         self._idle = Instances(self._connection)
@@ -229,9 +227,12 @@ class DirectService(Service):
         return [(at, self._keys.removed(data)) for at, data in _events(heard)]
 
     def _whole(
-        self, method: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None,
+        self,
+        method: str,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Any] | None,
         hear: Callable[[bytes], object] | None = None,
-    ) -> HTTPReply:  # fmt: skip
+    ) -> HTTPReply:
         try:
             reply = self._answer(method, body, "" if query is None else urlencode(query), hear)
             if not reply.is_success:

@@ -153,8 +153,11 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     ['score']
     """
     return {
-        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def refused_parameters(error: ServiceError, names: Sequence[str], taken: Container[str] = ()) -> set[str]:

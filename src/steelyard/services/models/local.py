@@ -31,9 +31,7 @@ ModelName = Annotated[str, NotEmpty(), Words("a folder or a name on the Hugging 
 backslash or with several slashes, or whose parent folder is there, can only be a folder."""
 
 _HUB = "https://huggingface.co"
-_HUB_NAME = re.compile(
-    r"(?!.*(?:--|\.\.|\.git$))(?:\w(?:[\w.-]{0,94}\w)?/)?\w(?:[\w.-]{0,94}\w)?", re.ASCII
-)  # fmt: skip
+_HUB_NAME = re.compile(r"(?!.*(?:--|\.\.|\.git$))(?:\w(?:[\w.-]{0,94}\w)?/)?\w(?:[\w.-]{0,94}\w)?", re.ASCII)
 _REACH_S = 5.0
 _LIBRARIES = ("huggingface_hub", "sentence_transformers", "transformers")
 _LOADING = threading.Lock()

@@ -128,8 +128,9 @@ def bounded_difference(
     for times in (0.0, 1.0, most):
         if frozen:
             shift = judge_shift(anchors)
-            own = less_shift(d, MeanError(times * shift.mean, max(times, 1.0) * shift.error, shift.df, shift.n),
-                             clusters=clusters)  # fmt: skip
+            own = less_shift(
+                d, MeanError(times * shift.mean, max(times, 1.0) * shift.error, shift.df, shift.n), clusters=clusters
+            )
         else:
             own = without_shift(d, anchors, clusters=clusters, times=times)
         if math.isnan(own.error) or own.df < 1:

@@ -197,8 +197,10 @@ class _Items:
 
     def tables(self, calls: Bools, weights: Floats) -> Floats:
         """(b, 2, 2) weights of items by people's label and by (b, n) calls, negatives first."""
-        rows = [[(weights * (label & call)).sum(axis=1) for call in (~calls, calls)]
-                for label in (~self.positives, self.positives)]  # fmt: skip
+        rows = [
+            [(weights * (label & call)).sum(axis=1) for call in (~calls, calls)]
+            for label in (~self.positives, self.positives)
+        ]
         return np.array(rows).transpose(2, 0, 1)
 
     def resampled(self, codes: Ints, n_resamples: int, seed: int) -> Floats:

@@ -112,11 +112,7 @@ def relative_change(
     t = t_quantile((1 + level) / 2, rise.df)
     if abs(base.mean) <= t * base.error:
         return RelativeChange(
-            change,
-            math.nan,
-            math.nan,
-            level,
-            "the baseline's mean may be 0 by chance, so no ratio to it is bounded",
+            change, math.nan, math.nan, level, "the baseline's mean may be 0 by chance, so no ratio to it is bounded"
         )
     # The ends are the r at which the t statistic of d - r a is t: a quadratic in r, solved by what is left over of d.
     # Its own coefficients cancel each other where that is nothing, such as of a price in proportion to tokens.

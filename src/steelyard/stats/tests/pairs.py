@@ -126,9 +126,12 @@ def sign_flip_pairs(
         counts = count_extreme(on_grid(sums), indices[:, 0], indices[:, 1], n_resamples=drawn, seed=seed)
         p = share_reached(counts, drawn, g)
     pairs_tested = replace(
-        plain_pairs("randomization", values, indices, p), exact=exact, n_resamples=drawn,
-        seed=None if exact else seed, reason=reason,
-    )  # fmt: skip
+        plain_pairs("randomization", values, indices, p),
+        exact=exact,
+        n_resamples=drawn,
+        seed=None if exact else seed,
+        reason=reason,
+    )
     return corrected(pairs_tested, correction)
 
 
