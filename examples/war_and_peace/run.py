@@ -114,15 +114,14 @@ def main() -> None:
 
 
 def write_reports(weighed: Weighed, folder: Path) -> None:
-    """The first table as a page with every chunk and the gold in it, in English and Chinese; or what to install."""
+    """The first table as a page with every chunk and the gold in it; or what to install."""
     report = sy.report(weighed.weighing, measures=[f"{measure}@{K}" for measure in BY_QUOTE.values()], k=K)
     try:
-        for lang in ("en", "zh"):
-            report.write(folder / f"report.{lang}.html", lang=lang)
+        report.write(folder / "report.html", lang="en")
     except sy.MissingExtraError as error:
         print_paragraph(f"No report is written: {error}")
     else:
-        print_paragraph(f"{weighed.name!r}, with every chunk and the gold marked in it: {folder / 'report.en.html'}")
+        print_paragraph(f"{weighed.name!r}, with every chunk and the gold marked in it: {folder / 'report.html'}")
 
 
 def arguments() -> argparse.Namespace:

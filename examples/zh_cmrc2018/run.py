@@ -47,15 +47,14 @@ def main() -> None:
 
 
 def write_reports(weighing: sy.Weighing, folder: Path) -> None:
-    """The whole report as a page, in English and in Chinese; or what to install for it."""
+    """The whole report as a page; or what to install for it."""
     report = sy.report(weighing, measures=MEASURES)
     try:
-        for lang in ("en", "zh"):
-            report.write(folder / f"report.{lang}.html", lang=lang)
+        report.write(folder / "report.html", lang="en")
     except sy.MissingExtraError as error:
         print(f"\nNo report is written: {error}")
     else:
-        print(f"\nReports: {folder / 'report.en.html'}\n         {folder / 'report.zh.html'}")
+        print(f"\nReport, in English and in Chinese: {folder / 'report.html'}")
 
 
 def arguments() -> argparse.Namespace:

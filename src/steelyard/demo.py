@@ -23,7 +23,7 @@ from steelyard.reports.report import Report, report
 from steelyard.reports.views.judging import least_supported
 from steelyard.reports.views.report import report_sections
 from steelyard.reports.views.sheet import Section
-from steelyard.reports.words import LANGUAGES, Words
+from steelyard.reports.words import Words
 from steelyard.text.languages import language_of
 
 DATA = Path(__file__).parent / "demo_data"
@@ -134,18 +134,17 @@ def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: boo
 
 
 def write_pages(demo: Demo, words: Words) -> str:
-    """Write both reports as a page in each language, into the folder.
+    """Write both reports into the folder, as pages that open in the reader's language and hold the other one too.
 
-    Returns   the paths of those in the reader's language, or what to install for them, as sentences
+    Returns   their paths, or what to install for them, as sentences
     """
+    report, answers = demo.folder / "report.html", demo.folder / "answers.html"
     try:
-        for code in LANGUAGES:
-            demo.report.write(demo.folder / f"report.{code}.html", lang=code)
-            demo.answers.write(demo.folder / f"answers.{code}.html", lang=code)
+        demo.report.write(report, lang=words.code)
+        demo.answers.write(answers, lang=words.code)
     except MissingExtraError as error:
         return words("demo.no_report", why=error)
-    pages = {name: demo.folder / f"{name}.{words.code}.html" for name in ("report", "answers")}
-    return words("demo.report", path=pages["report"]) + "\n" + words("demo.answers_report", path=pages["answers"])
+    return words("demo.report", path=report) + "\n" + words("demo.answers_report", path=answers)
 
 
 def _in_short(report: Report, words: Words) -> Iterator[Section]:

@@ -231,6 +231,12 @@ def test_the_language_changes_all_words_and_keeps_the_view(browser: Any, tmp_pat
     page.click(".sentence.not_found .sign")
     assert "缺少" in page.inner_text(".reasons")
     page.click("#question-close")
+    assert page.url.endswith("?lang=zh#tag=fees")
+    link = tab.context.new_page()
+    link.goto(page.url.replace("#tag=fees", "#questions&tag=fees"))
+    assert (link.title(), link.input_value("#filter-tag")) == ("评估报告", "0")
+    link.click("nav a[href='#funnel']")
+    assert link.get_attribute("html", "lang") == "zh-Hans"
     tab.speak("en")
     assert page.inner_text("#leaderboard") == english
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -1,7 +1,7 @@
 // Decisions of one rater: kept in the browser after every change, saved to a file, and loaded from one.
 import { fileName } from "../html/texts.js";
 import { element } from "../html/elements.js";
-import { language, speak } from "../html/shell.js";
+import { askedLanguage, language, speak } from "../html/shell.js";
 import { form } from "./base.js";
 import { decided, fileOf, isDecided, merged, readFile, unfiled } from "./computing.js";
 
@@ -97,7 +97,7 @@ export function open(rater) {
     Object.assign(work, { decisions: before.decisions, filed: String(filed ?? ""), showsOpen: showsOpen === true });
     Object.assign(work, { showsJudge: showsJudge !== false, hasKeys: hasKeys !== false });
     work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
-    if (code !== language.code && language.codes.includes(code)) speak(code);
+    if (askedLanguage() === null && code !== language.code && language.codes.includes(code)) speak(code);
   }
   keep(sessionKey, rater, ofTab);
 }

@@ -10,6 +10,11 @@ const page = byId("page");
 // Languages --------------------------------------------------------------------------------------------------------
 
 export const language = { code: first, codes: Object.keys(titles) };
+// The language that the address names, as ?lang=zh: a link to the page keeps it.  null where it names none.
+export const askedLanguage = () => {
+  const code = new URLSearchParams(location.search).get("lang");
+  return language.codes.includes(code) ? code : null;
+};
 export const say = (key, values) => phrase(words[language.code], key, values);
 export const has = (key) => key in words[language.code];
 
@@ -21,15 +26,30 @@ const whole = document.createRange();
 whole.selectNodeContents(page);
 bodies.set(first, whole.cloneContents());
 
+function fill(code) {
+  language.code = code;
+  document.title = titles[code];
+  root.lang = htmlLang[code];
+  page.replaceChildren(bodies.get(code).cloneNode(true));
+}
+
+function keepInAddress(code) {
+  const address = new URL(location.href);
+  address.searchParams.set("lang", code);
+  try {
+    history.replaceState(history.state, "", address);
+  } catch {
+    // Frames of some programs have no address of their own.
+  }
+}
+
 // Show the page in a language; what was at the top of the window stays there.
 export function speak(code) {
   const sections = scrollY > 0 ? [...page.querySelectorAll("section[id]")] : [];
   const section = sections.find((own) => own.getBoundingClientRect().bottom > 0);
   const top = section?.getBoundingClientRect().top;
-  language.code = code;
-  document.title = titles[code];
-  root.lang = htmlLang[code];
-  page.replaceChildren(bodies.get(code).cloneNode(true));
+  fill(code);
+  keepInAddress(code);
   run(view.again);
   if (section) scrollBy({ top: byId(section.id).getBoundingClientRect().top - top, behavior: "instant" });
   page.querySelector(".tools [lang]")?.focus({ preventScroll: true });
@@ -49,6 +69,8 @@ export function goOnWith(again) {
 
 export function show(start) {
   Object.assign(view, { start, again: start });
+  const code = askedLanguage() ?? first;
+  if (code !== first) fill(code);
   run(start);
 }
 
