@@ -28,8 +28,8 @@ from steelyard.data.folders.manifests import read_manifest
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.responses import Response
-from steelyard.experiment.door.stored import open_scores
-from steelyard.experiment.lending import model_files
+from steelyard.experiment.door.evaluation import open_scores
+from steelyard.experiment.judging import model_files
 from steelyard.judges.grading.graders import make_grader
 from steelyard.judges.registry import make_judge
 from steelyard.rag.config import Config

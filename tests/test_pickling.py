@@ -17,7 +17,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.run import StreamedRun
-from steelyard.judges.people.labels import Labels
+from steelyard.judges.people.review import Labels
 from steelyard.services.cache import Cache
 from tests.bench.benches import rerank_bench
 from tests.gates.test_judges import by_labels

@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.gate import run
 from steelyard.cli.given import parse_numbers
 from steelyard.data.folders.manifests import write_json, write_manifest
-from steelyard.experiment.door.stored import open_scores
+from steelyard.experiment.door.evaluation import open_scores
 from steelyard.experiment.table.json import as_json, read_scores
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")

@@ -17,7 +17,7 @@ from steelyard.experiment.judging import JudgeOptions, judge_run, plan_judging
 from steelyard.experiment.self_testing import plan_self_test
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
-from steelyard.judges.people.labels import Decision
+from steelyard.judges.people.review import Decision
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import plan_labelling
 from steelyard.rag.sweeping import sweep

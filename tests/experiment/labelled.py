@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.base.choices import ItemTable
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import Drawn
+from steelyard.judges.people.review import Decision, Drawn, Review
 from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict

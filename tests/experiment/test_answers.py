@@ -15,10 +15,10 @@ import steelyard as sy
 from steelyard.base import defaults
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.experiment.door.verdict_choice import named_verdicts
+from steelyard.experiment.door.choices import named_verdicts
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.experiment.table.same_judge import reads_verdicts
+from steelyard.experiment.table.recipes import reads_verdicts
 from steelyard.judges import judging
 from steelyard.judges.tables.verdicts import FOLDER
 from steelyard.measures import parse

@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.experiment.judging import JudgeOptions, judge_run
 from steelyard.judges.people.calibration import Calibration, Estimate
-from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.people.review import Decision, Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.items import items
 from steelyard.reports.words import read_words

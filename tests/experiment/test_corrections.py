@@ -16,11 +16,10 @@ import pytest
 import steelyard as sy
 from steelyard.base.choices import ItemTable
 from steelyard.experiment.corrections import COLUMNS
-from steelyard.experiment.labelled_units import SystemLabels
+from steelyard.experiment.door.correcting import SystemLabels
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.judges.people.calibration import labels_digest
-from steelyard.judges.people.labels import Decision, Labels
-from steelyard.judges.people.review import FILE
+from steelyard.judges.people.review import FILE, Decision, Labels
 from steelyard.judges.tables.items import items
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Unit

@@ -13,8 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.options import WeighOptions
 from steelyard.data.corpus import Document
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import StratifiedSample, Stratum
+from steelyard.judges.people.review import Review, StratifiedSample, Stratum
 from tests.cli.command import complaint, printed
 
 # (label, an id that has two forms)

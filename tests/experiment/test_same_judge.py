@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json
-from steelyard.experiment.table.same_judge import judges_differ
+from steelyard.experiment.table.recipes import judges_differ
 from steelyard.reports.page.leaderboard import leaderboard_table
 from steelyard.reports.views.headline import headline
 from steelyard.reports.words import read_words

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import steelyard as sy
+from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.scores import Scores
-from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal
 from steelyard.reports.views.diagnosis import diagnosis_sections
 from steelyard.reports.words import read_words

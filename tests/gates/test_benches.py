@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.data.folders.manifests import write_bench_manifest
-from steelyard.experiment.door.stored import open_scores
+from steelyard.experiment.door.evaluation import open_scores
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.ratings import rate

@@ -16,7 +16,7 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.gates.checks import Check
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement
-from steelyard.judges.people.labels import Labels
+from steelyard.judges.people.review import Labels
 from steelyard.judges.self_tests import SelfTest
 from steelyard.reports.words import read_words
 from steelyard.reviewing.calibrating import calibrate

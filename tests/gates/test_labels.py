@@ -15,9 +15,7 @@ from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profile_files import parse_profile
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import StratifiedSample, Stratum
+from steelyard.judges.people.review import Decision, Review, StratifiedSample, Stratum
 from steelyard.judges.tables.items import items
 from steelyard.reports.words import read_words
 from tests.cli.command import steelyard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.judges.people.labels import Decision, Labels
+from steelyard.judges.people.review import Decision, Labels
 from steelyard.judges.tables.items import items
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import StageError
-from steelyard.judges.batches import Batches, case_blocks
+from steelyard.judges.asking import Batches, case_blocks
 from steelyard.judges.verdict import Case
 from tests.hypothesis_profiles import examples
 

@@ -8,7 +8,7 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.judges.answers.drafting import drafts
+from steelyard.judges.answers.cases import drafts
 from steelyard.judges.answers.refining import Sentences, sentences_of, splitter_of, with_claims
 from steelyard.judges.judging import judge_answers
 from tests.judges.fakes import Within

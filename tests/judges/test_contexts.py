@@ -6,7 +6,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.judges.answers.drafting import ContextChunk, ContextLimits, contexts
+from steelyard.judges.answers.cases import ContextChunk, ContextLimits, contexts
 from steelyard.rag.runs.running import run
 
 LINES = [

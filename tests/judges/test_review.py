@@ -12,9 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.folders.run_lock import run_lock
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import StratifiedSample, Stratum
+from steelyard.judges.people.review import Decision, Review, StratifiedSample, Stratum
 
 STRATA = (Stratum("low", ("a", "b", "c"), ("b",)), Stratum("mid", ("d",), ()), Stratum("高", ("e", "f"), ("e", "f")))
 SAMPLE = StratifiedSample("grounded", "hybrid", "0", 7, STRATA, "lexical")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.experiment.door.verdict_choice import RunVerdicts
+from steelyard.experiment.door.choices import RunVerdicts
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from steelyard.reports.details.answers import AnswerDetails, CitationDetails, UnitDetails, answer_details

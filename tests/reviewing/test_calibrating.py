@@ -11,9 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Confusion
-from steelyard.judges.people.labels import Decision, Labels
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import StratifiedSample, Stratum
+from steelyard.judges.people.review import Decision, Labels, Review, StratifiedSample, Stratum
 from steelyard.judges.tables.items import items
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Verdict

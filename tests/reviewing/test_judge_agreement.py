@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.reviewing.agreement import judge_agreement
-from steelyard.reviewing.decided_items import DecidedItem
+from steelyard.reviewing.agreement import DecidedItem, judge_agreement
 from steelyard.stats.labels.raters import wilson_ends
 
 

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
-from steelyard.reviewing.agreement import corrected_share, judge_agreement, rater_agreement
-from steelyard.reviewing.decided_items import DecidedItem
+from steelyard.judges.people.review import Decision, Review
+from steelyard.reviewing.agreement import DecidedItem, corrected_share, judge_agreement, rater_agreement
 from steelyard.reviewing.reporting import ReviewReport
 from steelyard.reviewing.rounds import next_round
 from steelyard.reviewing.systems import open_reviewed

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
+from steelyard.judges.people.review import Decision, Review
 from steelyard.reviewing.rounds import Round, conflicts_round, next_round
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed
 from tests.reviewing.small import QUESTIONS, outputs

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.judges.people.samples import StratifiedSample, Stratum
+from steelyard.judges.people.review import StratifiedSample, Stratum
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, Unit, Verdict
 from steelyard.reviewing.sampling import (

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from steelyard.base.errors import InputError, SteelyardError
 from steelyard.base.nearest import nearest
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -54,11 +55,11 @@ class Registry(Generic[T]):
         self._origin, self._error = origin, error
         self._items: dict[str, T] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """A decorator that adds what it decorates; raises as `add` does."""
+    def register(self, name: str) -> Callable[[S], S]:
+        """A decorator that adds what it decorates, and gives it back as it is; raises as `add` does."""
 
-        def decorate(item: T) -> T:
-            self.add(name, item)
+        def decorate(item: S) -> S:
+            self.add(name, cast("T", item))
             return item
 
         return decorate

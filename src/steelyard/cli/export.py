@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.experiment.door.verdict_choice import named_verdicts
+from steelyard.experiment.door.choices import named_verdicts
 from steelyard.experiment.exporting import export
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from steelyard.base.errors import InputError
-from steelyard.experiment.door.verdict_choice import named_verdicts
-from steelyard.experiment.review_choice import named_labels
+from steelyard.experiment.door.choices import named_labels, named_verdicts
 from steelyard.io.named import run_paths
 
 

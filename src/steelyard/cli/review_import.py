@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.cli.terminal import write_result
-from steelyard.experiment.review_choice import named_labels
+from steelyard.experiment.door.choices import named_labels
 from steelyard.io.write import refuse_overwriting
 from steelyard.reports.words import read_words
 from steelyard.reports.writing import chosen_format

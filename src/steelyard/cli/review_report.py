@@ -6,8 +6,7 @@ from pathlib import Path
 
 from steelyard.cli.reviewing import lines_of
 from steelyard.cli.terminal import write_result
-from steelyard.experiment.door.verdict_choice import named_verdicts
-from steelyard.experiment.review_choice import named_labels
+from steelyard.experiment.door.choices import named_labels, named_verdicts
 from steelyard.io.named import run_paths
 from steelyard.io.write import refuse_overwriting
 from steelyard.reports.words import read_words

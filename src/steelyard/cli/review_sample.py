@@ -7,8 +7,7 @@ from pathlib import Path
 from steelyard.base.choices import ItemTable
 from steelyard.cli.reviewing import text_of
 from steelyard.cli.terminal import write_result
-from steelyard.experiment.door.verdict_choice import named_verdicts
-from steelyard.experiment.review_choice import named_labels
+from steelyard.experiment.door.choices import named_labels, named_verdicts
 from steelyard.reports.reviewing import sample_review
 from steelyard.reports.words import read_words
 from steelyard.reports.writing import chosen_format

@@ -29,7 +29,7 @@ from steelyard.data.segments import segments as parted
 from steelyard.experiment.door.evaluation import counting, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.arrays import SHARED_GOLD
-from steelyard.experiment.table.same_judge import first_apart, judges_differ
+from steelyard.experiment.table.recipes import first_apart, judges_differ
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 

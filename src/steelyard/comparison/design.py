@@ -18,9 +18,8 @@ from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
 from steelyard.experiment.door.evaluation import counting, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.experiment.table.same_judge import check_same_judge
+from steelyard.experiment.table.recipes import Signature, check_same_judge, signature_of
 from steelyard.experiment.table.scores import Scores
-from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure, parse_all
 from steelyard.stats.power.detectable import detectable_errors, questions_planned
 from steelyard.stats.power.power import check_power, fewest_questions, fewest_questions_f

@@ -14,9 +14,9 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
-from steelyard.experiment.door.verdict_choice import opened_verdicts
+from steelyard.experiment.door.choices import opened_verdicts
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.experiment.table.same_judge import (
+from steelyard.experiment.table.recipes import (
     check_same_judge,
     first_difference,
     judges_differ,

@@ -19,8 +19,8 @@ from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.leaderboards import LeaderboardAgreement
 from steelyard.comparison.plan import Family
 from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.scores import COMPONENTS
-from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure
 
 Verdict = Literal["baseline", "leader", "better", "worse", "not worse", "no difference shown", "no test"]

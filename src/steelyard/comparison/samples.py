@@ -11,8 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.experiment.table.arrays import CAUSES, NO_GOLD, without_relevant
-from steelyard.experiment.table.percentiles import counted, is_in_time, run_values
+from steelyard.experiment.table.arrays import CAUSES, NO_GOLD, counted, is_in_time, run_values, without_relevant
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.measures.aggregates import AGGREGATIONS

@@ -24,11 +24,11 @@ from steelyard.diagnosis.facts import Facts, Reading, question_groups, system_fa
 from steelyard.diagnosis.funnel import Funnel, funnel
 from steelyard.diagnosis.lists import lists_of
 from steelyard.diagnosis.outcomes import AnswerOutcomes, Criteria, JudgedSystem
+from steelyard.experiment.door.choices import RunVerdicts
 from steelyard.experiment.door.evaluation import counting, weighed
-from steelyard.experiment.door.verdict_choice import RunVerdicts
 from steelyard.experiment.door.weighing import Weighing
+from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.scores import Scores
-from steelyard.experiment.table.signature import Signature, signature_of
 from steelyard.measures import Measure, parse
 from steelyard.measures.perfect import OF_IDEALS
 

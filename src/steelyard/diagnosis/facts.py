@@ -14,8 +14,15 @@ from steelyard.data.questions import Questions
 from steelyard.data.segments import language_segments, length_segments
 from steelyard.diagnosis.ceilings import NS, Ceilings, Curves, Values
 from steelyard.diagnosis.funnel import AT, Funnel, n_within
-from steelyard.diagnosis.list_faults import Crossings, DuplicateTexts, Reordering, Shift, duplicate_texts, reordering_of
-from steelyard.diagnosis.lists import Lists
+from steelyard.diagnosis.lists import (
+    Crossings,
+    DuplicateTexts,
+    Lists,
+    Reordering,
+    Shift,
+    duplicate_texts,
+    reordering_of,
+)
 from steelyard.diagnosis.outcomes import JudgedSystem
 from steelyard.diagnosis.thresholds import MATCHING, MIN_MATCHED, MIN_QUESTIONS, MIN_SHARE
 from steelyard.experiment.door.weighed import Weighed

@@ -20,9 +20,9 @@ from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.run import ranked
+from steelyard.experiment.door.choices import VerdictChoice, judged_run
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.door.opening import System, open_answers
-from steelyard.experiment.door.verdict_choice import VerdictChoice, judged_run
 from steelyard.io.write import write_text
 from steelyard.judges.tables.frames import overall
 from steelyard.judges.tables.items import explanation

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, Protocol, TypeVar, get_args
 
 import polars as pl
 
@@ -16,23 +17,113 @@ from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.nearest import nearest
+from steelyard.base.own_code import own_code
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
 from steelyard.base.result import Result
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.choices import DEFAULT_JUDGE
 from steelyard.experiment.door.opening import System, open_answers
-from steelyard.experiment.door.verdict_choice import DEFAULT_JUDGE
-from steelyard.experiment.lending import calibrated_settings, kept, lent, model_files
 from steelyard.judges.answers.cases import TABLES
 from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, judge_recipe, sentences_to_split
 from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
-from steelyard.judges.registry import file_name, judging_command, last_name, make_judge
+from steelyard.judges.registry import file_name, judge_class, judging_command, last_name, make_judge
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
-from steelyard.judges.verdict import VerdictTable
+from steelyard.judges.verdict import Judge, VerdictTable
 from steelyard.services.cache import CACHE_NAME
+
+
+class _Named(Protocol):
+    name: str
+
+
+T = TypeVar("T", bound=_Named)
+
+
+def model_files(file: Path) -> Mapping[str, Path]:
+    """Files of a model's answers and of the log of its calls, by setting: beside a file that is written."""
+    return {"cache": own_file(file.parent, CACHE_NAME), "log": own_file(file.parent, f"{file.stem}.calls.jsonl")}
+
+
+def kept(files: Mapping[str, Path]) -> Mapping[str, Path]:
+    """Files that are there, for a look alone: a cache that is opened is made where it is absent."""
+    return {name: file for name, file in files.items() if file.exists()}
+
+
+def lent(
+    judge: object, settings: Mapping[str, Any], files: Mapping[str, Path], progress: Progress
+) -> AbstractContextManager[Judge]:
+    """The judge of a name, or of the user's own, as `lent_by` gives it."""
+    return lent_by(judge_class, make_judge, judge, settings, files=files, progress=progress)
+
+
+@contextmanager
+def lent_by(
+    class_of: Callable[[str], Callable[..., Any]],
+    make: Callable[[object, Mapping[str, Any]], T],
+    judge: object,
+    settings: Mapping[str, Any],
+    *,
+    files: Mapping[str, Path],
+    progress: Progress,
+) -> Iterator[T]:
+    """A judge, closed afterwards where it was made here.
+
+    class_of   the class of a name;   make   makes the judge of a name, or of the user's own, with settings
+    files      of a judge that asks a model, by setting, unless the settings name others
+    """
+    values = dict(settings)
+    if isinstance(judge, str) and ":" not in judge:
+        parameters = inspect.signature(class_of(judge)).parameters
+        if "progress" in parameters:
+            values.setdefault("progress", progress)
+        for name, file in files.items():
+            if name in parameters:
+                values.setdefault(name, str(file))
+    own_judge = make(judge, values)
+    try:
+        yield own_judge
+    finally:
+        close = getattr(own_judge, "close", None)
+        if own_judge is not judge and callable(close):
+            with own_code(f"judge {own_judge.name}, closed"):
+                close()
+
+
+def open_calibration(calibration: Calibration | str | Path) -> Calibration:
+    """A calibration, or that in a file.
+
+    Raises   InputError for a file that holds none.
+    """
+    return calibration if isinstance(calibration, Calibration) else Calibration.read(calibration)
+
+
+def calibrated_settings(
+    judge: object, settings: Mapping[str, Any], calibration: Calibration | str | Path | None
+) -> tuple[Calibration | None, Mapping[str, Any]]:
+    """The calibration, and the settings of the judge with its threshold.
+
+    Raises   InputError for the calibration of a judge of another name, and for another threshold among the settings.
+    """
+    if calibration is None:
+        return None, settings
+    opened = open_calibration(calibration)
+    if isinstance(judge, str) and last_name(judge) != opened.name:
+        raise InputError(
+            f"the calibration is of the judge {opened.name}, and {judge} is to judge; name --judge {opened.name} with "
+            "its model, or a calibration of the other"
+        )
+    if opened.threshold is None:
+        return opened, settings
+    own, wanted = settings.get("threshold"), opened.threshold.value
+    if own is not None and own != wanted:
+        raise InputError(
+            f"the threshold {own:g} contradicts the calibration, whose threshold is {wanted:g}; leave out one of them"
+        )
+    return opened, {**settings, "threshold": wanted}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +233,7 @@ def judge_run(
     asked, system = open_answers(questions, outputs)
     answered, save = _answers(system), options.save
     _check_place(system, save, must_keep=options.must_keep)
-    with lent(judge, settings, _model_files(system, save), options.progress) as own_judge:
+    with lent(judge, settings, _run_files(system, save), options.progress) as own_judge:
         file = verdict_file(system, save, own_judge.name)
         with nullcontext() if file is None else writing(file, alone=save is True):
             verdicts = judge_answers(
@@ -195,7 +286,7 @@ def plan_judging(
     calibration, settings = calibrated_settings(judge, options.settings, options.calibration)
     asked, system = open_answers(questions, outputs)
     answered = _answers(system)
-    with lent(judge, settings, kept(_model_files(system, options.save)), no_progress) as own_judge:
+    with lent(judge, settings, kept(_run_files(system, options.save)), no_progress) as own_judge:
         judge_recipe(own_judge, calibration)
         cases = cases_of(asked, answered, own_judge, options.tables)
         plan = getattr(own_judge, "plan", None)
@@ -226,7 +317,7 @@ def verdict_file(system: System, save: bool | str | Path, judge: str) -> Path | 
     return system.folder.path / FOLDER / f"{file_name(judge)}.parquet" if save and system.folder is not None else None
 
 
-def _model_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
+def _run_files(system: System, save: bool | str | Path) -> Mapping[str, Path]:
     """Files of a model's answers and of the log of its calls: in the folders of the runs and of the verdicts, or beside
     the file; nowhere without one."""
     if not isinstance(save, bool):

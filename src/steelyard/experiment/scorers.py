@@ -7,8 +7,8 @@ from typing import Any
 
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, quoted
+from steelyard.experiment.door.choices import VerdictChoice
 from steelyard.experiment.door.opening import open_answers
-from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.exporting import Value, samples_of
 from steelyard.io.evaluation_rows import ROLES, snake_case
 from steelyard.judges.judging import judge_answers

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.base import defaults
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
-from steelyard.experiment.table.percentiles import is_in_time, run_values
+from steelyard.experiment.table.arrays import is_in_time, run_values
 from steelyard.experiment.table.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
 from steelyard.gates.levels import side_of

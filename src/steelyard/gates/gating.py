@@ -21,11 +21,17 @@ from steelyard.base.result import Result
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
-from steelyard.experiment.door.evaluation import check_scores, counting, weighed_or_scores
-from steelyard.experiment.door.stored import Origin, StoredScores, open_scores, refuse_options
-from steelyard.experiment.table.same_judge import check_same_judge
+from steelyard.experiment.door.evaluation import (
+    Origin,
+    StoredScores,
+    check_scores,
+    counting,
+    open_scores,
+    refuse_options,
+    weighed_or_scores,
+)
+from steelyard.experiment.table.recipes import Signature, check_same_judge
 from steelyard.experiment.table.scores import COMPONENTS, Scores
-from steelyard.experiment.table.signature import Signature
 from steelyard.gates.against import Sides, baseline_checks
 from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
-from steelyard.experiment.table.percentiles import counted
+from steelyard.experiment.table.arrays import counted
 from steelyard.experiment.table.scores import LEVEL, Scores
 from steelyard.gates.profiles import Profile
 from steelyard.gates.standard import ANY_K, Standard, number_name

@@ -12,7 +12,7 @@ from steelyard.base.arrays import Vectors
 from steelyard.base.errors import StageError
 from steelyard.base.limits import NotEmpty, Words, at_least, between
 from steelyard.base.settings import check_fields
-from steelyard.judges.batches import Batches, case_blocks, empty_verdict, quotation, whole_characters
+from steelyard.judges.asking import Batches, case_blocks, empty_verdict, quotation, whole_characters
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.addresses import shown

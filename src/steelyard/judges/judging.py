@@ -17,8 +17,7 @@ from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, filled
-from steelyard.judges.answers.drafting import drafts
+from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, drafts, filled
 from steelyard.judges.answers.refining import (
     GoldAnswer,
     Sentences,
@@ -29,8 +28,7 @@ from steelyard.judges.answers.refining import (
     with_claims,
     with_nuggets,
 )
-from steelyard.judges.asking import Asking
-from steelyard.judges.batches import whole_characters
+from steelyard.judges.asking import Asking, whole_characters
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Case, Judge, JudgedAnswer, VerdictTable

@@ -13,7 +13,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import StageError
 from steelyard.base.limits import Words, at_least, between
 from steelyard.base.settings import check_fields
-from steelyard.judges.batches import Batches, case_blocks, empty_verdict, quotation, whole_characters
+from steelyard.judges.asking import Batches, case_blocks, empty_verdict, quotation, whole_characters
 from steelyard.judges.registry import TextPair, judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.models.entailment import EntailmentModel

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, cast
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import between
@@ -194,24 +194,14 @@ def _facts(thing: Any) -> dict[str, Any]:
     return facts
 
 
-T = TypeVar("T", bound=Callable[..., Any])
 _HOMES = {"embedding": "embedding", "lexical": "lexical.judge", "llm": "llm.judge", "nli": "nli"}
 _judges: Registry[Callable[..., Any]] = Registry(
     "judge", group="steelyard.judges", homes={name: f"steelyard.judges.{home}" for name, home in _HOMES.items()}
 )
 
 
-def judge_named(name: str) -> Callable[[T], T]:
-    """Register a class that makes a judge; its parameters are the settings.
-
-    Raises   InputError when the name is taken by another class.
-    """
-
-    def decorate(maker: T) -> T:
-        _judges.add(name, maker)
-        return maker
-
-    return decorate
+judge_named = _judges.register
+"""Registers a class that makes a judge; its parameters are the settings."""
 
 
 def judge_names() -> list[str]:

@@ -57,7 +57,7 @@ from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
 from steelyard.data.loading.decoding import DETECT, Encodings
 from steelyard.data.questions import Questions
-from steelyard.experiment.door.units import resolver_of, unit_of
+from steelyard.experiment.door.gold import resolver_of, unit_of
 from steelyard.measures import parse
 from steelyard.services.cache import CACHE_NAME
 from steelyard.services.secrecy import without_secrets

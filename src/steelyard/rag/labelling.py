@@ -24,12 +24,20 @@ from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.opening import open_corpus, open_pool
-from steelyard.experiment.graded_before import graded_before, with_new
-from steelyard.experiment.lending import lent_by, model_files
-from steelyard.experiment.pools import Pool, merged, run_pool
+from steelyard.experiment.judging import lent_by, model_files
+from steelyard.experiment.pooling import Pool, graded_before, merged, run_pool, with_new
 from steelyard.judges.grading.graders import Grader, Grading, QueryDocument, grader_class, make_grader
-from steelyard.judges.grading.grades import JUDGE, PEOPLE, GradeAgreement, GradedPair, Grades, Key, agreement
-from steelyard.judges.grading.scale import Scale, scale_of
+from steelyard.judges.grading.grades import (
+    JUDGE,
+    PEOPLE,
+    GradeAgreement,
+    GradedPair,
+    Grades,
+    Key,
+    Scale,
+    agreement,
+    scale_of,
+)
 from steelyard.rag.stages.searching import BM25
 from steelyard.text.recursive import Recursive
 

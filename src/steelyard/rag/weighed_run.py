@@ -19,8 +19,8 @@ from steelyard.data.corpus import Passage
 from steelyard.data.folders.manifests import read_manifest
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.gold import check_document_measures, check_gold
 from steelyard.experiment.door.opening import open_inputs
-from steelyard.experiment.door.units import check_document_measures, check_gold
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse_all

@@ -126,7 +126,7 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 def _classes() -> dict[str, type]:
     """The dataclasses that contents are made of, by name: those that the types of its fields mention, and so on."""
     # Named where corrections are, and imported there for the checker of types alone.
-    from steelyard.judges.people.samples import Drawn
+    from steelyard.judges.people.review import Drawn
     from steelyard.stats.labels.prediction_powered import CorrectedMean
 
     named = {"GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}

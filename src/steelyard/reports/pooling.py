@@ -9,8 +9,7 @@ from steelyard.base import defaults
 from steelyard.base.choices import PoolKind, Unit
 from steelyard.base.errors import InputError
 from steelyard.data.run import is_path
-from steelyard.judges.grading.grades import JUDGE, holds_rows
-from steelyard.judges.grading.scale import Scale, scale_of
+from steelyard.judges.grading.grades import JUDGE, Scale, holds_rows, scale_of
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
 from steelyard.reports.words import read_words

@@ -30,7 +30,7 @@ from steelyard.comparison.sensitivity import sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose_weighing
 from steelyard.experiment.door.evaluation import counting, weighed
 from steelyard.experiment.table.json import as_json
-from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.recipes import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import Gate, gate
 from steelyard.gates.profiles import Profile, profile_of

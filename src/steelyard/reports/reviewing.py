@@ -9,14 +9,12 @@ from pathlib import Path
 from steelyard.base import defaults
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
-from steelyard.judges.people.review import locked
-from steelyard.judges.people.samples import Drawn
+from steelyard.judges.people.review import Drawn, locked
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
 from steelyard.reports.words import Words, read_words
-from steelyard.reviewing.asked import AskedItem
 from steelyard.reviewing.forms import NAME, ItemsFile, ListedItem, review_id_of
-from steelyard.reviewing.rounds import Round, SampledReview, conflicts_round, next_round
+from steelyard.reviewing.rounds import AskedItem, Round, SampledReview, conflicts_round, next_round
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed, reread
 
 

@@ -15,12 +15,19 @@ from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement, Rule, labels_digest
-from steelyard.judges.people.labels import ADJUDICATION, Decision, Labels
-from steelyard.judges.people.review import Review
+from steelyard.judges.people.review import ADJUDICATION, Decision, Labels, Review
 from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.verdicts import Verdicts
-from steelyard.reviewing.agreement import clusters_of, confusion_of, rate_of, resampled, tables_of_questions
-from steelyard.reviewing.decided_items import DecidedItem, PromptExamples, decided_items
+from steelyard.reviewing.agreement import (
+    DecidedItem,
+    PromptExamples,
+    clusters_of,
+    confusion_of,
+    decided_items,
+    rate_of,
+    resampled,
+    tables_of_questions,
+)
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.raters import balanced_accuracy_of_counts, kappa_of_counts, wilson_ends
 from steelyard.stats.labels.thresholds import choose_threshold, optimism

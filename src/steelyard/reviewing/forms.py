@@ -21,8 +21,7 @@ from steelyard.io.json_files import parse_json
 from steelyard.io.objects import finite
 from steelyard.io.own_json import OwnJson, check_word
 from steelyard.io.source import source_of
-from steelyard.judges.people.labels import ADJUDICATION
-from steelyard.judges.people.review import FILE
+from steelyard.judges.people.review import ADJUDICATION, FILE
 from steelyard.judges.tables.verdicts import FOLDER
 from steelyard.judges.verdict import text_digest
 

@@ -14,12 +14,11 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.result import Result
 from steelyard.data.question_files import read_lines
 from steelyard.data.questions import Questions
-from steelyard.experiment.pools import Pool
+from steelyard.experiment.pooling import Pool
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
-from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key
-from steelyard.judges.grading.scale import Scale
-from steelyard.judges.people.labels import ADJUDICATION
+from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key, Scale
+from steelyard.judges.people.review import ADJUDICATION
 from steelyard.judges.verdict import text_digest
 from steelyard.rag.labelling import open_pooled
 from steelyard.reviewing.sampling import in_random_order

@@ -14,19 +14,19 @@ from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
 from steelyard.judges.people.calibration import Calibration
-from steelyard.judges.people.review import Review
-from steelyard.judges.people.samples import StratifiedSample
+from steelyard.judges.people.review import Review, StratifiedSample
 from steelyard.judges.tables.items import judged
 from steelyard.measures import Measure
 from steelyard.reviewing.agreement import (
     JudgeAgreement,
+    PromptExamples,
     RaterAgreement,
     corrected_share,
+    decided_items,
     judge_agreement,
     rater_agreement,
 )
 from steelyard.reviewing.calibrating import calibrate, together
-from steelyard.reviewing.decided_items import PromptExamples, decided_items
 from steelyard.reviewing.rounds import MEASURE_OF, drawn_items
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.rogan_gladen import CorrectedRate

@@ -16,7 +16,7 @@ from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.judges.panel import disagreements
-from steelyard.judges.people.samples import Drawn, StratifiedSample, Stratum
+from steelyard.judges.people.review import Drawn, StratifiedSample, Stratum
 from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, text_digest

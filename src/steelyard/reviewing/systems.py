@@ -9,11 +9,16 @@ from pathlib import Path
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.choices import (
+    RunVerdicts,
+    VerdictChoice,
+    check_labels,
+    judged_run,
+    review_file,
+    review_of,
+)
 from steelyard.experiment.door.opening import System, open_all_answers
-from steelyard.experiment.door.verdict_choice import RunVerdicts, VerdictChoice, judged_run
-from steelyard.experiment.review_choice import check_labels, review_file, review_of
-from steelyard.judges.people.labels import Decision, Labels
-from steelyard.judges.people.review import Review
+from steelyard.judges.people.review import Decision, Labels, Review
 from steelyard.judges.tables.items import Item, items
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.judges.grading.graders import Grader, Grading, QueryDocument, grader_names, make_grader
-from steelyard.judges.grading.scale import scale_of
+from steelyard.judges.grading.grades import scale_of
 from tests.judges.llm_server import FILTERED, PATH, QUICK, REFUSAL, block, judging, says
 from tests.rag.server import Server, status
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.judges.grading.scale import NAMES, Grade, Scale, scale_of
+from steelyard.judges.grading.grades import NAMES, Grade, Scale, scale_of
 
 OWN = """
 [[grade]]

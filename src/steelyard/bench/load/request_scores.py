@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from steelyard.bench.frames import DISPATCH_MS, ITL_MS, LATENCY_MS, SERVICE_MS, TTFT_MS, system_label
-from steelyard.experiment.table.percentiles import SECOND
+from steelyard.experiment.table.arrays import SECOND
 from steelyard.experiment.table.scores import Scores
 
 _OPTIONAL = ("tokens", "search_units", "ttft_ms", "itl_ms")

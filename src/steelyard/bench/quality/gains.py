@@ -15,7 +15,7 @@ from steelyard.base.defaults import DefaultMeasures
 from steelyard.bench.frames import QUALITY, Option, rows_of
 from steelyard.comparison.differences import NO_INTERVAL, difference_interval, interval_alphas
 from steelyard.comparison.plan import Plan
-from steelyard.experiment.table.percentiles import run_values
+from steelyard.experiment.table.arrays import run_values
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.intervals.means import CapturedShare, captured_share

@@ -17,7 +17,7 @@ from steelyard.bench.frames import DIAGNOSTICS, LATENCY_MS, Option, rows_of
 from steelyard.bench.quality.gains import overlap_k
 from steelyard.experiment.door.weighed import Weighed
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.experiment.table.percentiles import ASKED, IN_ORDER
+from steelyard.experiment.table.arrays import ASKED, IN_ORDER
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import unjudged_relevant
 from steelyard.measures.spec import measure_or_column

@@ -21,7 +21,7 @@ from steelyard.bench.quality.gains import MEASURES
 from steelyard.bench.quality.lists import Reranking, reranked_list, rerankings_of, with_columns
 from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
-from steelyard.experiment.door.gold_notes import label_gains
+from steelyard.experiment.door.gold import label_gains
 from steelyard.experiment.door.opening import System
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores

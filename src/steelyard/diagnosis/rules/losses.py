@@ -25,7 +25,7 @@ from steelyard.diagnosis.thresholds import (
     corrected,
     tails,
 )
-from steelyard.experiment.door.gold_notes import label_gains
+from steelyard.experiment.door.gold import label_gains
 
 
 @rule

@@ -15,9 +15,9 @@ from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.data.questions import Questions
 from steelyard.experiment.corrections import SystemCorrections
-from steelyard.experiment.door.verdict_choice import RunVerdicts, VerdictChoice, completed, judged_run, unjudged_run
+from steelyard.experiment.door.choices import RunVerdicts, VerdictChoice, completed, judged_run, unjudged_run
 from steelyard.experiment.door.weighed import Weighed
-from steelyard.experiment.table.same_judge import causes_of, reads_verdicts
+from steelyard.experiment.table.recipes import causes_of, reads_verdicts
 from steelyard.measures import Measure
 from steelyard.measures.judged_answers import Codes, JudgedAnswers
 

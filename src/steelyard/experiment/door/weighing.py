@@ -30,15 +30,20 @@ from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.corrections import SystemCorrections
 from steelyard.experiment.door.answers import Answers
-from steelyard.experiment.door.gold_notes import AbsentGold, judged_notes, unjudged_notes, with_gold_advice
+from steelyard.experiment.door.choices import VerdictChoice, are_handed_in, check_labels, review_of
+from steelyard.experiment.door.gold import (
+    AbsentGold,
+    check_document_measures,
+    judged_notes,
+    resolver_of,
+    unjudged_notes,
+    with_gold_advice,
+)
 from steelyard.experiment.door.id_forms import clusters_in_form, review_in_form
 from steelyard.experiment.door.opening import Inputs, Texts, no_texts
-from steelyard.experiment.door.units import check_document_measures, resolver_of
-from steelyard.experiment.door.verdict_choice import VerdictChoice
 from steelyard.experiment.door.weighed import Weighed, runs_together, weigh_system
-from steelyard.experiment.review_choice import are_handed_in, check_labels, review_of
 from steelyard.experiment.table.arrays import SHARED_GOLD, without_relevant
-from steelyard.experiment.table.same_judge import reads_verdicts
+from steelyard.experiment.table.recipes import reads_verdicts
 from steelyard.experiment.table.scores import Scores
 from steelyard.io.source import ahead
 from steelyard.measures import Alignment, Measure, make, parse, parse_all

@@ -166,7 +166,7 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
             [[None if math.isnan(value) else value for value in row] for row in run] for run in runs.tolist()
         ]
     if corrections := scores.corrections.get(scores.systems[i]):
-        from steelyard.experiment.corrections_json import correction_json
+        from steelyard.experiment.corrections import correction_json
 
         system[_CORRECTIONS] = {name: correction_json(correction) for name, correction in corrections.items()}
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
@@ -351,7 +351,7 @@ def _runs(listed: Sequence[Sequence[Sequence[object]]], m: int, n: int) -> Float
 
 def _corrections(listed: Mapping[str, Any], n: int) -> dict[str, Correction]:
     """By measure, the corrections of the means of one system."""
-    from steelyard.experiment.corrections_json import correction_of
+    from steelyard.experiment.corrections import correction_of
 
     return {measure: correction_of(values, n) for measure, values in listed.items()}
 

@@ -19,16 +19,19 @@ from steelyard.data.clusters import SharedGold
 from steelyard.experiment.corrections import Corrections, ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.table.arrays import (
     CAUSES,
+    METHOD,
     NO_GOLD,
     NOT_JUDGED,
     SHARED_GOLD,
     ScoreArrays,
     computed,
+    counted,
+    percentiles,
     refuse_impossible,
+    with_percentiles,
 )
 from steelyard.experiment.table.frame import arrays_of, frame_of, places_of, spec_names, statuses
-from steelyard.experiment.table.percentiles import METHOD, counted, percentiles, with_percentiles
-from steelyard.experiment.table.signature import Signature, signature_of
+from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.union import union
 from steelyard.measures import Measure
 from steelyard.measures.spec import measure_or_column

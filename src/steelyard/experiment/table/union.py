@@ -15,7 +15,7 @@ from steelyard.base.notes import Note
 from steelyard.data.clusters import OWN, Clustering, connected
 from steelyard.experiment.corrections import Correction, Corrections, placed
 from steelyard.experiment.table.arrays import SHARED_GOLD, ScoreArrays
-from steelyard.experiment.table.same_judge import check_same_judge
+from steelyard.experiment.table.recipes import check_same_judge
 from steelyard.measures import Measure
 
 T = TypeVar("T")

@@ -1,18 +1,19 @@
-"""Judges of relevance: what they are asked and say, their names, and functions of the user's own."""
+"""Judges of relevance: what they are asked and say, their names, functions of the user's own, and the one by words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import make_with
 from steelyard.judges.asking import listable
-from steelyard.judges.grading.scale import Scale
+from steelyard.judges.grading.grades import Scale
+from steelyard.judges.lexical.readings import Reading, Readings
 
 
 class QueryDocument(NamedTuple):
@@ -61,7 +62,7 @@ _LONGEST_NAME = 60
 class OwnGrader:
     """A function on pairs (query, text) that gives a grade for each; None is not judged.
 
-    >>> from steelyard.judges.grading.scale import scale_of
+    >>> from steelyard.judges.grading.grades import scale_of
     >>> grader = OwnGrader(lambda pairs: [3 if query in text else 7 for query, text in pairs], "within")
     >>> pairs = [QueryDocument("bees", "bees dance"), QueryDocument("bees", "whales")]
     >>> for grading in grader.grade(pairs, scale_of("0-3")):
@@ -117,24 +118,11 @@ def _grading(grade: Any, scale: Scale) -> Grading:
     return Grading(gain, "" if gain is not None else f"off the scale: {quoted(grade)}")
 
 
-T = TypeVar("T", bound=Callable[..., Any])
-_HOMES = {"lexical": "lexical", "llm": "llm"}
-_graders: Registry[Callable[..., Any]] = Registry(
-    "judge of relevance", homes={name: f"steelyard.judges.grading.{home}" for name, home in _HOMES.items()}
-)
+_graders: Registry[Callable[..., Any]] = Registry("judge of relevance", homes={"llm": "steelyard.judges.grading.llm"})
 
 
-def grader_named(name: str) -> Callable[[T], T]:
-    """Register a class that makes a judge of relevance; its parameters are the settings.
-
-    Raises   InputError when the name is taken by another class.
-    """
-
-    def decorate(maker: T) -> T:
-        _graders.add(name, maker)
-        return maker
-
-    return decorate
+grader_named = _graders.register
+"""Registers a class that makes a judge of relevance; its parameters are the settings."""
 
 
 def grader_class(name: str) -> Callable[..., Any]:
@@ -164,3 +152,48 @@ def make_grader(judge: object, settings: Mapping[str, Any]) -> Grader:
     if not callable(getattr(thing, "grade", None)):
         check_own(judge, thing, "judge", "steelyard.judges")
     return own_grader(thing, settings, judge)
+
+
+VERSION = 1
+_SHOWN = 12
+
+
+@grader_named("lexical")
+class LexicalGrader:
+    """Grades by words alone: the share of the question's distinct content words that the document has.
+
+    The share is a place on the scale, from its lowest grade for none to its highest for all; the nearest grade counts.
+    Words are compared as the judge `lexical` of answers compares them.  Of a question without content words, all its
+    words count.  It does not know what a question asks for: it is there for trying how grading goes.
+
+    >>> from steelyard.judges.grading.grades import scale_of
+    >>> pair = QueryDocument("When do the museums open on Monday?", "The museum opens at nine.")
+    >>> LexicalGrader().grade([pair], scale_of("0-10"))
+    [Grading(gain=7.0, reason='missing: Monday', prompt='')]
+    """
+
+    name = "lexical"
+
+    def __init__(self) -> None:
+        self._readings = Readings()
+
+    def grade(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[Grading]:
+        """The grade of each pair."""
+        return [_graded(self._readings[query], self._readings[text], scale) for query, text in pairs]
+
+    def recipe(self) -> Mapping[str, Any]:
+        """The version of what is computed."""
+        return {"version": VERSION}
+
+
+def _graded(query: Reading, document: Reading, scale: Scale) -> Grading:
+    wanted, present = query.distinct, document.vocabulary
+    if not wanted:
+        wanted, present = query.tokens, document.tokens
+    if not wanted:
+        return Grading(scale.gains[0], "no words in the question")
+    missing = wanted - present
+    listed = list(dict.fromkeys(query.written(missing) if query.distinct else sorted(missing)))
+    more = f", +{len(listed) - _SHOWN}" if len(listed) > _SHOWN else ""
+    reason = f"missing: {', '.join(listed[:_SHOWN])}{more}" if listed else ""
+    return Grading(scale.at(1 - len(missing) / len(wanted)), reason)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from steelyard.base.choices import Language
 from steelyard.base.errors import quoted
 from steelyard.judges.grading.graders import Grading, QueryDocument, grader_named
-from steelyard.judges.grading.scale import Scale
+from steelyard.judges.grading.grades import Scale
 from steelyard.judges.llm.asking import ModelRequest
-from steelyard.judges.llm.model import CallEstimate, JudgingModel
+from steelyard.judges.llm.judge import CallEstimate, JudgingModel
 from steelyard.judges.llm.replies import ReplyEntries, last_object, read_text
 from steelyard.judges.llm.tasks import GRADES, ONLY, Task, digest, template
 from steelyard.services.models.prompts import fill_template

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -16,10 +16,11 @@ from steelyard.base.choices import ItemTable
 from steelyard.base.differences import differences
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.json_text import plain
+from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Shape, Table, check_shape
 from steelyard.io.own_json import OwnJson
-from steelyard.judges.people.labels import IN_TWO
+from steelyard.judges.people.review import IN_TWO
 from steelyard.judges.self_tests import SelfTest
 
 Rule = Literal["youden", "precision"]
@@ -199,6 +200,36 @@ class Calibration(Result):
         Raises   InputError for a file that is none, was damaged, or is of a later Steelyard.
         """
         return _FILE.read(path, _calibration)
+
+
+def calibration_notes(recipe: Mapping[str, Any]) -> Iterator[Note]:
+    """Notes on the calibration of the judge of some verdicts, and on self-tests that it failed.
+
+    recipe   of the verdicts
+    """
+    threshold, calibration = recipe["judge"].get("threshold"), recipe.get("calibration")
+    if calibration is None:
+        if threshold is not None:
+            yield Note("judge_uncalibrated", {"threshold": threshold})
+        return
+    if not isinstance(calibration, Mapping) or "n" not in calibration:
+        return  # Of a judge of the user's own, in its own words.
+    values = {"n": calibration["n"], "date": str(calibration["date"])[:10]}
+    interval = calibration["threshold"]
+    if interval is not None:
+        values |= {"threshold": round(interval["value"], 3)}
+    if interval is not None and interval["low"] is not None:
+        yield Note("judge_calibrated", values | {key: round(interval[key], 3) for key in ("low", "high")})
+    elif interval is not None:
+        yield Note("judge_calibrated_without_interval", values)
+    else:
+        yield Note("judge_checked", values)
+    rates = {key: calibration[key] for key in ("kappa", "sensitivity", "specificity")}
+    if None not in rates.values():
+        shown = {key: round(value, 3) for key, value in rates.items()}
+        yield Note("judge_agreement", {**shown, "labels": list(IN_TWO)})
+    if failed := calibration["failed_self_tests"]:
+        yield Note("judge_fails_self_tests", {"n": len(failed), "names": list(failed)})
 
 
 def labels_digest(labels: Mapping[str, str]) -> str:

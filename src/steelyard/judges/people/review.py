@@ -1,12 +1,14 @@
-"""Reviews: samples that people were asked about, their decisions, and the JSON file that keeps both."""
+"""What people decide about verdicts: labels, random samples that they are asked about, and the file of both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
@@ -14,8 +16,222 @@ from steelyard.base.shapes import Each, Table
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.own_json import OwnJson, check_word
-from steelyard.judges.people.labels import Choice, Decision, Labels
-from steelyard.judges.people.samples import Drawn, StratifiedSample, Stratum
+from steelyard.judges.verdict import Label
+
+Choice = Literal["supported", "contradicted", "not_found", "cannot_say"]
+"""What a person can decide about an item."""
+IN_TWO = ("supported", "not_supported")
+"""Labels as a judge is held against people by them: "contradicted" and "not_found" are both without support."""
+ADJUDICATION = "adjudication"
+"""The rater whose decisions settle conflicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Decision of one person about one item.
+
+    rater   a name or a pseudonym; "adjudication" settles conflicts of others
+    date    when, in ISO 8601;   note   the person's own words
+    """
+
+    item_id: str
+    rater: str
+    label: Choice
+    note: str = ""
+    date: str = ""
+
+
+class Labels:
+    """The decisions of people; of one person about one item, the last one counts.
+
+    >>> labels = Labels([Decision("i", "ann", "supported"), Decision("i", "bob", "not_found")])
+    >>> labels.conflicts, dict(labels.consensus)
+    (('i',), {})
+    >>> Labels([*labels.decisions, Decision("i", "adjudication", "not_found")]).consensus["i"]
+    'not_found'
+    """
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        last = {(decision.item_id, decision.rater): decision for decision in decisions}
+        self.decisions: Sequence[Decision] = tuple(last.values())
+
+    @cached_property
+    def by_item(self) -> Mapping[str, Sequence[Decision]]:
+        """Item -> the decisions about it, one a rater."""
+        listed: dict[str, list[Decision]] = {}
+        for decision in self.decisions:
+            listed.setdefault(decision.item_id, []).append(decision)
+        return listed
+
+    @property
+    def raters(self) -> Sequence[str]:
+        """Names of the raters, without adjudication."""
+        return sorted({decision.rater for decision in self.decisions} - {ADJUDICATION})
+
+    @cached_property
+    def consensus(self) -> Mapping[str, Label]:
+        """Item -> what people decided: the adjudication, else what more raters said than anything else.
+
+        A rater who cannot say has said nothing.  Items that no rater can say, or that raters are at odds about, have no
+        label.
+        """
+        return self._agreed(in_two=False)
+
+    @cached_property
+    def support(self) -> Mapping[str, Label]:
+        """Consensus where "contradicted" and "not_found" are one label, "not_found": for what reads both alike.
+
+        >>> labels = Labels([Decision("i", "ann", "contradicted"), Decision("i", "bob", "not_found")])
+        >>> dict(labels.consensus), dict(labels.support)
+        ({}, {'i': 'not_found'})
+        """
+        return self._agreed(in_two=True)
+
+    def _agreed(self, *, in_two: bool) -> Mapping[str, Label]:
+        labels = {item_id: _consensus(decisions, in_two=in_two) for item_id, decisions in self.by_item.items()}
+        return {item_id: label for item_id, label in labels.items() if label not in (None, "cannot_say")}  # type: ignore[misc]
+
+    @cached_property
+    def conflicts(self) -> Sequence[str]:
+        """Items that raters are at odds about, so that no label is ahead, and that are not adjudicated.
+
+        First those about whether there is support, then those where the question is whether the source says otherwise.
+        """
+        return (*self.support_conflicts, *(i for i in self._at_odds(in_two=False) if i not in self.support_conflicts))
+
+    @cached_property
+    def support_conflicts(self) -> Sequence[str]:
+        """Conflicts that have no label in `support` either."""
+        return self._at_odds(in_two=True)
+
+    def _at_odds(self, *, in_two: bool) -> Sequence[str]:
+        return tuple(i for i, decisions in self.by_item.items() if _consensus(decisions, in_two=in_two) is None)
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+
+def _consensus(decisions: Sequence[Decision], *, in_two: bool) -> Choice | None:
+    settled = [decision.label for decision in decisions if decision.rater == ADJUDICATION]
+    labels = settled[-1:] or [decision.label for decision in decisions]
+    labels = ["not_found" if in_two and label == "contradicted" else label for label in labels]
+    counts = Counter(label for label in labels if label != "cannot_say").most_common(2)
+    if not counts:
+        return "cannot_say"
+    return counts[0][0] if len(counts) == 1 or counts[0][1] > counts[1][1] else None
+
+
+Drawn = Literal["item", "answer"]
+"""What is drawn: items, or whole answers with all of their items, which are then named by question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Items that are alike to the judge, and those that were drawn among them, each as likely as any other.
+
+    members   all of them, by id, each once: ids of items, or of questions where whole answers are drawn
+    drawn     some of the members
+
+    >>> Stratum("low", ("a", "b", "c", "d"), ("b",)).probability
+    0.25
+    """
+
+    name: str
+    members: tuple[str, ...]
+    drawn: tuple[str, ...]
+
+    @property
+    def probability(self) -> float:
+        """With which each member was drawn; 0 of an empty stratum."""
+        return len(self.drawn) / len(self.members) if self.members else 0.0
+
+
+@dataclass(frozen=True)
+class StratifiedSample:
+    """A random sample within strata of the items of one table of one system.
+
+    table            what people are asked
+    system           whose answers it is of
+    verdicts_digest  of the verdicts that the strata were made by: `items_digest` of steelyard.reviewing.sampling
+    seed             of the order in which members of a stratum are drawn
+    strata           of all items of the table, in the order of the judge's score, so that neighbours are alike
+    judge            whose verdicts these are, by name
+    unit             what is drawn
+    Raises           InputError for a member of two strata, and for what was drawn and is no member.
+
+    >>> strata = (Stratum("low", ("a", "b"), ("b",)), Stratum("high", ("c",), ()))
+    >>> sample = StratifiedSample("grounded", "hybrid", "0", 1, strata)
+    >>> sample.n_members, sample.drawn
+    (3, ('b',))
+    """
+
+    table: ItemTable
+    system: str
+    verdicts_digest: str
+    seed: int
+    strata: tuple[Stratum, ...]
+    judge: str = ""
+    unit: Drawn = "item"
+
+    def __post_init__(self) -> None:
+        where = f"sample of {self.table} of {self.system}"
+        members = [member for stratum in self.strata for member in stratum.members]
+        _check_once(where, "members", members)
+        for stratum in self.strata:
+            _check_once(f"{where}, stratum {stratum.name!r}", "drawn", stratum.drawn)
+            for item in set(stratum.drawn) - set(stratum.members):
+                raise InputError(f"{where}, stratum {stratum.name!r}: {quoted(item)} was drawn and is no member")
+
+    @property
+    def n_members(self) -> int:
+        """Count of all members to draw from."""
+        return sum(len(stratum.members) for stratum in self.strata)
+
+    @property
+    def drawn(self) -> Sequence[str]:
+        """Members that were drawn, stratum after stratum."""
+        return tuple(item for stratum in self.strata for item in stratum.drawn)
+
+    @cached_property
+    def stratum_of(self) -> Mapping[str, int]:
+        """Member -> the place of its stratum."""
+        return {member: n for n, stratum in enumerate(self.strata) for member in stratum.members}
+
+    def merged(self, decided: Collection[str], least: int = 1) -> tuple[Stratum, ...]:
+        """The strata, in each of which people decided about enough that were drawn: others are put to a neighbour.
+
+        decided   members that people decided about; drawn of the strata that are returned are those alone
+        least     how many a stratum needs, unless there is but one
+
+        >>> strata = (Stratum("low", ("a", "b"), ("b",)), Stratum("mid", ("c",), ("c",)), Stratum("high", ("d",), ()))
+        >>> StratifiedSample("grounded", "hybrid", "0", 1, strata).merged({"b", "c"})[1]
+        Stratum(name='mid + high', members=('c', 'd'), drawn=('c',))
+        """
+        merged = list[Stratum]()
+        for stratum in self.strata:
+            own = Stratum(stratum.name, stratum.members, tuple(item for item in stratum.drawn if item in decided))
+            if merged and min(len(own.drawn), len(merged[-1].drawn)) < least:
+                own = _together(merged.pop(), own)
+            merged.append(own)
+        return tuple(merged)
+
+
+def _together(*strata: Stratum) -> Stratum:
+    return Stratum(
+        " + ".join(stratum.name for stratum in strata),
+        tuple(member for stratum in strata for member in stratum.members),
+        tuple(item for stratum in strata for item in stratum.drawn),
+    )
+
+
+def _check_once(where: str, what: str, ids: Iterable[str]) -> None:
+    """Raise   InputError for an id that comes twice."""
+    met = set[str]()
+    for id in ids:
+        if id in met:
+            raise InputError(f"{where}: {quoted(id)} is twice among its {what}")
+        met.add(id)
+
 
 _STRATUM = Table({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
 _SAMPLE = Table(

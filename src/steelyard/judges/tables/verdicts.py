@@ -16,7 +16,7 @@ from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
 from steelyard.judges.tables import frames
 from steelyard.judges.tables.arrays import judged_arrays
-from steelyard.judges.tables.files import decode_verdicts, encode_verdicts
+from steelyard.judges.tables.files import decode_ragchecker, decode_verdicts, encode_verdicts
 from steelyard.judges.verdict import JudgedAnswer, Verdict, check_record
 from steelyard.measures.judged_answers import JudgedAnswers
 
@@ -95,8 +95,6 @@ class Verdicts:
         Raises   InputError where the file is none, of a later version, damaged, or has holes.
         """
         if Path(path).suffix == ".json":
-            from steelyard.judges.tables.ragchecker import decode_ragchecker
-
             records, recipe, errors = decode_ragchecker(path)
         else:
             records, recipe, errors = decode_verdicts(path)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.arrays import Ints
-from steelyard.experiment.door.verdict_choice import RunVerdicts
+from steelyard.experiment.door.choices import RunVerdicts
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.reports.details.answers import AnswerDetails, answer_details
 from steelyard.reports.details.gold import GoldPiece, gold_pieces, lost_pieces, searched_texts, unread_gold

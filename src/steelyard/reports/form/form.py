@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
-from steelyard.judges.people.labels import ADJUDICATION
+from steelyard.judges.people.review import ADJUDICATION
 from steelyard.reviewing.forms import Kind
 from steelyard.text.spans import Span
 

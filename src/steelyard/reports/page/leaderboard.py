@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.base.arrays import Floats
-from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.recipes import comparable
 from steelyard.reports.charts.plot import finite
 from steelyard.reports.contents import Contents
 from steelyard.reports.html.tables import Cell, HtmlTable

@@ -13,7 +13,7 @@ from steelyard.gates.checks import OUT_OF_REACH, Check, Outcome
 from steelyard.gates.gating import Gate
 from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
-from steelyard.judges.people.labels import IN_TWO
+from steelyard.judges.people.review import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
 from steelyard.reports.views.numbers import bounds, number, percent, signed

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from steelyard.experiment.corrections import Correction, Corrections
-from steelyard.experiment.lending import calibration_notes
+from steelyard.judges.people.calibration import calibration_notes
 from steelyard.judges.verdict import Label, Problem, State
 from steelyard.reports.details.details import Judging
 from steelyard.reports.details.limits import shortened

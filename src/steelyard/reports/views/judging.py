@@ -12,9 +12,9 @@ from typing import Any, get_args
 
 from steelyard.base.result import Result
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
-from steelyard.experiment.lending import calibration_notes
 from steelyard.judges.answers.cases import NOT_ASKED
 from steelyard.judges.grading.grades import FEW, JUDGE, PEOPLE, GradeAgreement, Grades, holds_rows
+from steelyard.judges.people.calibration import calibration_notes
 from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.tables.items import unsupported_units
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts

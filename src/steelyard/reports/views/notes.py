@@ -11,8 +11,8 @@ import polars as pl
 from steelyard.base.notes import PLAIN, Note
 from steelyard.data.clusters import DOC, OWN
 from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.recipes import Signature
 from steelyard.experiment.table.scores import Scores
-from steelyard.experiment.table.signature import Signature
 from steelyard.reports.views.numbers import ends, number
 from steelyard.reports.visible import single_line, visible
 from steelyard.reports.words import Words

@@ -11,7 +11,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.diagnosis.advice import MISTAKES
-from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.recipes import comparable
 from steelyard.reports.contents import Contents
 from steelyard.reports.views.comparison import MARKS, drift_sheet, measure_sheets
 from steelyard.reports.views.comparison_notes import method_notes

@@ -14,7 +14,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.json import as_json, read_scores
-from steelyard.experiment.table.same_judge import comparable
+from steelyard.experiment.table.recipes import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import OF_IDEALS
 from steelyard.reports.views.corrections import corrected_sheet, correction_notes

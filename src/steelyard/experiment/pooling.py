@@ -1,16 +1,76 @@
-"""Grades from before a judge grades: kept where people gave them, and where the judge is not asked."""
+"""Pools: documents that are to be graded for each question, with their texts, and grades from before a judge grades."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.base.errors import InputError, OutputError
+from steelyard.data.chunk_table import Corpus
+from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
-from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key, checked_on, graded_of, holds_rows
-from steelyard.judges.grading.scale import Scale
+from steelyard.experiment.door.opening import System
+from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key, Scale, checked_on, graded_of, holds_rows
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Documents to grade.
+
+    doc_ids   of each question, each once
+    texts     of each document; of some there may be none
+    """
+
+    doc_ids: Mapping[str, Sequence[str]]
+    texts: Mapping[str, str]
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of a question and a document."""
+        return sum(map(len, self.doc_ids.values()))
+
+
+def merged(pools: Sequence[Pool], questions: Questions) -> Pool:
+    """All documents of some pools, question by question, in the order in which they come.
+
+    Raises   InputError where one id has two texts.
+    """
+    texts: dict[str, str] = {}
+    for pool in pools:
+        for doc_id, text in pool.texts.items():
+            if texts.setdefault(doc_id, text) != text:
+                raise InputError(
+                    f"document {doc_id!r} has two texts in the pool; an id names one document: grade what was cut in "
+                    "different ways apart, or name the chunks after how they were cut"
+                )
+    ids = [question.query_id for question in questions]
+    listed = {id: [doc_id for pool in pools for doc_id in pool.doc_ids.get(id, ())] for id in ids}
+    return Pool({id: tuple(dict.fromkeys(docs)) for id, docs in listed.items()}, texts)
+
+
+def run_pool(system: System, depth: int, corpus: Corpus | None) -> Pool:
+    """The first documents of each list of a system, of each of its runs.
+
+    corpus   where the texts are that the system does not have
+    """
+    doc_ids: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for run in system.runs:
+        ranking = run.run.top(depth)
+        for query_id, doc_id in ranking.select("query_id", "doc_id").iter_rows():
+            doc_ids.setdefault(query_id, []).append(doc_id)
+        texts |= _texts(run, ranking["doc_id"].unique(maintain_order=True), corpus)
+    return Pool(doc_ids, texts)
+
+
+def _texts(system: System, doc_ids: Iterable[str], corpus: Corpus | None) -> dict[str, str]:
+    table = system.answered().table
+    own = {id: table.texts[table.row_of[id]] for id in doc_ids if id in table.row_of}
+    texts = {id: text for id, text in own.items() if text is not None}
+    lacking = [id for id in own if id not in texts]
+    return texts if corpus is None or not lacking else texts | corpus.texts(lacking)
 
 
 def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[Key, GradedPair]:
@@ -19,10 +79,10 @@ def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[K
     Raises   InputError for a truth to keep that people graded nothing of, or otherwise than in the file; OutputError
              where a file would be replaced that does not say who graded, or where nothing can be written.
     """
-    pairs = {} if save is None else {pair.key: pair for pair in _of_file(Path(save), scale)}
+    pairs = {} if save is None else {pair.key: pair for pair in _grades_in(Path(save), scale)}
     if keep is None:
         return pairs
-    by_people = [pair for pair in _opened(keep).pairs if pair.by == PEOPLE]
+    by_people = [pair for pair in _opened_grades(keep).pairs if pair.by == PEOPLE]
     if not by_people:
         raise InputError(f"{keep}: people graded nothing in it (`by` is not {PEOPLE!r}), so there is nothing to keep")
     for pair in by_people:
@@ -35,7 +95,7 @@ def graded_before(keep: object, save: str | Path | None, scale: Scale) -> dict[K
     return pairs | {pair.key: pair for pair in by_people}
 
 
-def _opened(keep: object) -> Grades:
+def _opened_grades(keep: object) -> Grades:
     if isinstance(keep, Grades):
         return keep
     if isinstance(keep, str | os.PathLike):
@@ -43,7 +103,7 @@ def _opened(keep: object) -> Grades:
     return Grades(graded_of(keep if isinstance(keep, Truth) else Truth(keep)))
 
 
-def _of_file(file: Path, scale: Scale) -> Sequence[GradedPair]:
+def _grades_in(file: Path, scale: Scale) -> Sequence[GradedPair]:
     """The pairs that a file holds that is to be written."""
     if str(file) != "-" and not os.access(file.parent, os.W_OK):
         raise OutputError(f"{file.parent}: cannot be written, or is no folder; write the truth elsewhere (-o FILE)")

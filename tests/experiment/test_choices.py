@@ -8,9 +8,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.data.folders.run_folder import RunFolder
-from steelyard.experiment.review_choice import check_labels, named_labels, review_file, review_of
-from steelyard.judges.people.labels import Decision
-from steelyard.judges.people.review import Review
+from steelyard.experiment.door.choices import check_labels, named_labels, review_file, review_of
+from steelyard.judges.people.review import Decision, Review
 
 REVIEW = Review(labels=[Decision("i", "ann", "supported")])
 
