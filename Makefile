@@ -4,17 +4,26 @@ BIN := .venv/bin
 # Tests start many processes; each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough test-models test-libraries mutants bench lock audit clean
+.PHONY: demo test installed types tests test-thorough test-models test-libraries mutants bench lock audit clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
 
-# One process runs all tests of a file, as these share what the file builds.
-test: .venv/dev-installed .venv/browser .venv/node
+# What is installed does not wait for each other, and neither do types and tests.
+test:
+	$(MAKE) --no-print-directory --jobs 2 installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+installed: .venv/dev-installed .venv/browser .venv/node
+
+types:
+	$(BIN)/mypy
+
+# One process runs all tests of a file, as these share what the file builds.
+tests:
 	$(BIN)/pytest -q --numprocesses 2 --dist loadfile
 
 # Simulations too, and every property with all of its examples.
@@ -60,18 +69,23 @@ audit: .venv/dev-installed
 clean:
 	rm -rf .venv .venv-bench .venv-libraries node_modules
 
-.venv/demo-installed: pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[rag,report]'
+
+# Python compiles what it imports; pip would compile all of every package.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
+.venv/demo-installed: pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[rag,report]'
 	touch $@
 
-.venv/dev-installed: .venv/demo-installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+.venv/dev-installed: pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[dev]'
+	touch .venv/demo-installed $@
 
 # Tests of the HTML report need a browser; without one they are skipped, and say so.
-.venv/browser: .venv/dev-installed
+.venv/browser: | $(BIN)/python
 	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get -qq update && apt-get -qq install -y chromium fonts-noto-cjk; } >/dev/null 2>&1 || \
 	  echo "chromium cannot be installed; the browser tests are skipped"
@@ -79,7 +93,7 @@ clean:
 
 # The script of the HTML report is tested with node, and linted by what npm installs; axe looks at the page in the browser.
 # Without them, that is skipped.
-.venv/node: .venv/dev-installed package.json package-lock.json
+.venv/node: package.json package-lock.json .venv/browser | $(BIN)/python
 	command -v node >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get -qq update && apt-get -qq install -y nodejs; } >/dev/null 2>&1 || \
 	  echo "node cannot be installed; the unit tests of the page's script are skipped"
