@@ -18,7 +18,8 @@ CONTEXT = [
 QUERIES = ["When do I call when I am ill?", "仓库几点关门？", "What does a late return cost?"]
 SENTENCES = ["You call your manager before nine.", "仓库晚上九点关门。", "A late return costs three euros a day."]
 PLACES = [(0, 0, 47), (1, 0, 19), (2, 0, 37)]
-SCALE = [(0, "irrelevant"), (1, "related"), (2, "partly answers"), (3, "answers"), (10, "perfect"), (0.5, "")]
+IRRELEVANT = {"en": "irrelevant", "zh": "不相关"}
+SCALE = [(0, IRRELEVANT), (1, "related"), (2, "partly answers"), (3, "answers"), (10, "perfect"), (0.5, "")]
 
 
 def item(n: int) -> FormItem:
@@ -32,7 +33,8 @@ def item(n: int) -> FormItem:
 
 def verdicts_form(n: int = 6) -> Form:
     """A form for verdicts."""
-    return Form("verdicts", "Library, October", "r1", [item(i) for i in range(n)], judge="lexical")
+    title = {"en": "Library, October", "zh": "图书馆，十月"}
+    return Form("verdicts", title, "r1", [item(i) for i in range(n)], judge="lexical")
 
 
 def adjudication_form() -> Form:

@@ -164,7 +164,10 @@ def test_a_saved_file_is_gone_on_with(browser: Any, tmp_path: Path) -> None:
     other.write_text(json.dumps({**CASES["verdicts"], "review_id": "<b>r9"}), encoding="utf-8")
     page.set_input_files("input[type=file]", file)
     page.wait_for_selector(".dock")
-    assert page.inner_text("#notice") == "4 decisions loaded."
+    assert page.inner_text("#notice") == "3 decisions loaded. 1 note without a decision loaded."
+    tab.speak("zh")
+    assert page.inner_text("#notice") == "已载入 3 个判定。 另有 1 条未判定条目的备注。"
+    tab.speak("en")
     assert page.inner_text(".rater") == "ann"
     page.set_input_files("input[type=file]", other)
     page.get_by_text("This file is of another review (<b>r9).").wait_for()
@@ -307,11 +310,18 @@ def test_it_opens_quietly_and_fits(browser: Any, tmp_path: Path, kind: str, code
 
 
 def test_the_language_is_changed_in_place(browser: Any, tmp_path: Path) -> None:
-    tab = opened(browser, tmp_path, verdicts_form())
+    tab = opened(browser, tmp_path, verdicts_form(), rater="")
     page = tab.page
+    page.keyboard.type("ann")
+    page.click("text=中文")
+    assert (page.input_value("#rater"), page.inner_text("h1"), page.title()) == ("ann", "图书馆，十月", "图书馆，十月")
+    page.click("text=English")
+    page.press("#rater", "Enter")
+    assert page.evaluate("document.activeElement.id") == "reading"
     page.keyboard.press("1")
     page.click("text=中文")
     assert page.inner_text("#ask") == "这些文本是否支持这句话？"
+    assert page.inner_text("#own h1") == "图书馆，十月"
     page.wait_for_function("""() => history.state?.text.includes('"language":"zh"')""")
     page.reload()
     assert "缺少“九点”" in page.inner_text("#judged")

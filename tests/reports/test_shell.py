@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.reports.html import shell
 from steelyard.reports.html.sections import sections_page
-from steelyard.reports.html.shell import changes, embedded, in_each_language, page_html
+from steelyard.reports.html.shell import changes, embedded, in_each_language, page_html, read_part
 from steelyard.reports.html.tables import Cell, HtmlTable, table_writer
 from steelyard.reports.views.sheet import Paragraph, Section, Sheet
 from steelyard.reports.words import LaterWords, read_words
@@ -147,6 +148,34 @@ def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: st
     assert ink == page.evaluate("getComputedStyle(document.querySelector('.notes')).color")
     assert page.locator("figure [role=img]").first.get_attribute("aria-label")
     tab.look(f"bench-{code}-{scheme}-{width}")
+    tab.close()
+
+
+@NO_CHROMIUM
+def test_a_phone_shows_that_there_is_more_and_what_is_recommended(browser: Any, bench_file: Path) -> None:
+    tab = Opened(browser, bench_file, ready="#summary", viewport={"width": 390, "height": 900})
+    page = tab.page
+    wide = page.locator(".scroll").nth(1)
+    assert wide.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert "linear-gradient" in wide.evaluate("node => getComputedStyle(node).backgroundImage")
+    labels = page.locator("#choice .plot svg text[font-weight=bold]").all()
+    assert labels
+    for label in labels:
+        box = label.bounding_box()
+        assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+    tab.close()
+
+
+@NO_CHROMIUM
+def test_pills_are_one_line_high(browser: Any, tmp_path: Path) -> None:
+    cells = [Cell("excellent", pill="top"), Cell("poor", pill="low"), Cell("fair", pill="plain")]
+    table = table_writer()(HtmlTable("ratings", [Cell("system"), *map(Cell, "abc")], [[Cell("first"), *cells]]))
+    file = tmp_path / "ratings.html"
+    pages = {code: shell.Page(code, f"<header><h1>Ratings</h1></header>{table}") for code in ("en", "zh")}
+    file.write_text(page_html(pages, "en", style=read_part("page/report.css")), encoding="utf-8")
+    tab = Opened(browser, file, ready="table")
+    for pill in tab.page.locator(".pill").all():
+        assert pill.bounding_box()["height"] < 30
     tab.close()
 
 

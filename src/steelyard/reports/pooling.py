@@ -12,6 +12,7 @@ from steelyard.data.run import is_path
 from steelyard.judges.grading.grades import JUDGE, Scale, holds_rows, scale_of
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
+from steelyard.reports.html.shell import in_each_language
 from steelyard.reports.words import read_words
 from steelyard.reviewing.forms import INTO, ItemsFile, ListedItem, review_id_of
 from steelyard.reviewing.pools import (
@@ -71,10 +72,13 @@ def pool_review(
     gains = own_scale.gains if kind == "grades" else ()
     listed = [_listed(own, kind) for own in asked]
     review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
-    grades = dict(own_scale.words(words.code))  # type: ignore[arg-type]
+    in_each = in_each_language(words)
+    grades = {code: dict(own_scale.words(code)) for code in in_each}  # type: ignore[arg-type]
+    worded = {gain: {code: own[gain] for code, own in grades.items()} for gain in grades[words.code]}
+    titles = {code: own(f"review.{kind}_title") for code, own in in_each.items()}
     form = Form(
-        kind, title or words(f"review.{kind}_title"), review_id, [_pooled_item(own, adjudicate) for own in asked],
-        scale=[(gain, grades.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
+        kind, title or titles, review_id, [_pooled_item(own, adjudicate) for own in asked],
+        scale=[(gain, worded.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
     )  # fmt: skip
     items = ItemsFile(
         kind, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,

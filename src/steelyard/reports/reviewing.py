@@ -12,6 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.judges.people.review import Drawn, locked
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
+from steelyard.reports.html.shell import in_each_language
 from steelyard.reports.words import Words, read_words
 from steelyard.reviewing.forms import NAME, ItemsFile, ListedItem, review_id_of
 from steelyard.reviewing.rounds import AskedItem, Round, SampledReview, conflicts_round, next_round
@@ -101,8 +102,12 @@ def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: s
     ids = [item.item_id for item in listed]
     review_id = review_id_of("verdicts", drawn.table, ids, adjudicating=drawn.adjudicating)
     judges = {own.judge for own in drawn.asked}
+    titles = {
+        code: own("review.form_title", table=own(f"review.table.{drawn.table}"))
+        for code, own in in_each_language(words).items()
+    }
     form = Form(
-        "verdicts", title or words("review.form_title", table=words(f"review.table.{drawn.table}")), review_id,
+        "verdicts", title or titles, review_id,
         [_form_item(own) for own in drawn.asked], judge=judges.pop() if len(judges) == 1 else "",
         adjudicating=drawn.adjudicating, instructions=instructions,
     )  # fmt: skip

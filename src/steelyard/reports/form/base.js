@@ -1,12 +1,14 @@
 // What the parts of the form share: what it asks, and texts that are fit to be shown.
 import { element } from "../html/elements.js";
-import { held, say } from "../html/shell.js";
+import { held, language, say } from "../html/shell.js";
 import { shown } from "./computing.js";
 
 export const form = held("data");
 
 // Texts from outside.
 export const visible = (text) => shown(text, form.replacements);
+// One text for every language, or one in each.
+export const worded = (text) => visible(typeof text === "string" ? text : text[language.code]);
 export const textAt = (place) => form.texts[place];
 
 // A button with the key that does the same.  After a click it does not keep the focus, as Enter would press it again.
@@ -22,6 +24,6 @@ export function keyed(label, key, act, options = {}) {
 // What was decided, in words.
 export function named(choice, choices) {
   const word = choices.find(({ name }) => name === choice)?.word;
-  if (word !== undefined) return word ? `${choice} ${visible(word)}` : choice;
+  if (word !== undefined) return word ? `${choice} ${worded(word)}` : choice;
   return say(`choice.${choice}`);
 }

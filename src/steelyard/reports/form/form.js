@@ -1,7 +1,7 @@
 // The form: what it adds to the bar, its items one at a time, and its keys.
 import { byId, element } from "../html/elements.js";
 import { goOnWith, say } from "../html/shell.js";
-import { form, keyed, named, textAt, visible } from "./base.js";
+import { form, keyed, named, textAt, visible, worded } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
   asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
@@ -15,22 +15,24 @@ import { loaded, loading, startPage } from "./start.js";
 const n = form.items.length;
 const choices = choicesOf(form);
 const hasJudge = form.items.some((item) => item.judged !== null);
-let notice = "";
+const NOTHING = () => "";
+let notice = NOTHING;
 
 function announce(text) {
   byId("status").textContent = text;
 }
 
-function begin(text) {
+function begin(text = NOTHING) {
   notice = text;
   render();
+  byId("reading").focus({ preventScroll: true });
   announce(say("item", { n: work.place + 1, of: n }));
 }
 
 // The page of an item ----------------------------------------------------------------------------------------------
 
 function* bar() {
-  yield element("h1", { dir: "auto" }, visible(form.title));
+  yield element("h1", { dir: "auto" }, worded(form.title));
   yield element("div", { class: "row" },
     element("span", { class: "rater" }, visible(form.rater ? say("adjudication") : work.rater)),
     form.rater ? null : element("button", { type: "button", class: "quiet", onclick: () => { close(); render(); } }, say("other_rater")),
@@ -48,11 +50,11 @@ function* bar() {
 
 // Where words of a scale are long, its buttons show the grades alone, and the words are listed below.
 const BRIEF = 14;
-const isBrief = form.scale.some(([, word]) => word.length > BRIEF);
+const isBrief = form.scale.some(([, word]) => (typeof word === "string" ? [word] : Object.values(word)).some((text) => text.length > BRIEF));
 
 function choiceLabel({ name, word }) {
   if (word === undefined) return say(`choice.${name}`);
-  return element("span", {}, name, word && element("span", { class: isBrief ? "alternative" : null }, ` ${visible(word)}`));
+  return element("span", {}, name, word && element("span", { class: isBrief ? "alternative" : null }, ` ${worded(word)}`));
 }
 
 function choiceButtons() {
@@ -61,7 +63,7 @@ function choiceButtons() {
     const keys = choice.keys.join(" ");
     const options = {
       class: `choice ${word === undefined ? name : keys === name ? "same" : ""}`,
-      title: (word === undefined ? say(`meaning.${name}`) : visible(word)) || null,
+      title: (word === undefined ? say(`meaning.${name}`) : worded(word)) || null,
       "data-choice": name,
     };
     return keyed(choiceLabel(choice), keys, () => choose(choice), options);
@@ -72,7 +74,7 @@ function choiceButtons() {
 
 function scaleWords() {
   const rows = form.scale.filter(([, word]) => word);
-  const cells = rows.flatMap(([grade, word]) => [element("dt", {}, String(grade)), element("dd", { dir: "auto" }, visible(word))]);
+  const cells = rows.flatMap(([grade, word]) => [element("dt", {}, String(grade)), element("dd", { dir: "auto" }, worded(word))]);
   return isBrief ? element("dl", { class: "meanings scale" }, ...cells) : null;
 }
 
@@ -147,7 +149,7 @@ function showBar() {
   const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("saved")];
   byId("kept").replaceChildren(about.join(" "));
   byId("kept").classList.toggle("problem", !work.isKept);
-  byId("notice").textContent = notice || (left ? "" : say(waiting ? "all_done" : "all_filed"));
+  byId("notice").textContent = notice() || (left ? "" : say(waiting ? "all_done" : "all_filed"));
   showItems();
   byId("page").style.setProperty("--bar", `${byId("own").parentElement.offsetHeight}px`);
 }
@@ -218,7 +220,7 @@ function goTo(place) {
   if (place === null) return;
   work.place = place;
   cursor.at = null;
-  notice = "";
+  notice = NOTHING;
   keepWork();
   showReading(form.items[place]);
   byId("note").value = decisionAt(place)?.note ?? "";
@@ -258,7 +260,7 @@ function takeBack() {
 
 function saveFile() {
   save();
-  notice = "";
+  notice = NOTHING;
   announce(say("saved"));
   show();
 }
@@ -268,7 +270,7 @@ function addQuote() {
   const { premises } = form.items[work.place];
   const text = where && textAt(premises[where.number][1]);
   const quote = where && quoteOf(text, where.from, where.to);
-  notice = quote ? "" : say("nothing_selected");
+  notice = quote ? NOTHING : () => say("nothing_selected");
   if (quote) {
     const docs = premises.map(([name]) => name);
     const before = decisionAt(work.place)?.quotes ?? [];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.base.choices import ItemTable
@@ -12,6 +12,9 @@ from steelyard.base.errors import InputError
 from steelyard.judges.people.review import ADJUDICATION
 from steelyard.reviewing.forms import Kind
 from steelyard.text.spans import Span
+
+Worded = str | Mapping[str, str]
+"""A text in every language of the page, or one in each by its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,10 @@ class Form:
     """
 
     kind: Kind
-    title: str
+    title: Worded
     review_id: str
     items: Sequence[FormItem]
-    scale: Sequence[tuple[float, str]] = ()
+    scale: Sequence[tuple[float, Worded]] = ()
     judge: str = ""
     adjudicating: bool = False
     instructions: str = ""

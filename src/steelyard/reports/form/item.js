@@ -2,7 +2,7 @@
 import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { has, language, say } from "../html/shell.js";
-import { form, keyed, named, textAt, visible } from "./base.js";
+import { form, keyed, named, textAt, visible, worded } from "./base.js";
 import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
 import { decisionAt, work } from "./keeping.js";
 
@@ -176,7 +176,7 @@ export function* meanings() {
     const text = has(key) ? say(key) : has(`meaning.${name}`) ? say(`meaning.${name}`) : "";
     if (!text && !word) continue;
     yield element("dt", {}, word === undefined ? say(`choice.${name}`) : name);
-    yield element("dd", { dir: "auto" }, word === undefined ? text : visible(word));
+    yield element("dd", { dir: "auto" }, word === undefined ? text : worded(word));
   }
 }
 

@@ -13,7 +13,7 @@ from steelyard.io.write import write_text
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html, read_part, words_below
 from steelyard.reports.views.judging import reason_text
-from steelyard.reports.visible import REPLACEMENTS, visible
+from steelyard.reports.visible import REPLACEMENTS
 from steelyard.reports.words import Words
 from steelyard.reviewing.forms import NAME, ItemsFile
 
@@ -27,10 +27,13 @@ _MAIN = (
 
 def form_html(form: Form, words: Words) -> str:
     """A form as one HTML document that loads nothing and sends nothing; it opens in the language of the words."""
-    in_each, title = in_each_language(words), visible(form.title)
+    in_each = in_each_language(words)
+    titles = dict.fromkeys(in_each, form.title) if isinstance(form.title, str) else form.title
     data = {"data": _form_data(form, in_each)}
     pages = {
-        code: Page(title, _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS))
+        code: Page(
+            titles[code], _MAIN.format(escaped(own("form.no_script"))), data=data, words=words_below(own, _WORDS)
+        )
         for code, own in in_each.items()
     }
     return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES)

@@ -1,7 +1,8 @@
 // Who decides: the page before the first item, and saved files.
 import { element } from "../html/elements.js";
 import { say } from "../html/shell.js";
-import { form, visible } from "./base.js";
+import { form, visible, worded } from "./base.js";
+import { isDecided } from "./computing.js";
 import { meanings } from "./item.js";
 import { open, readChosen, take, work } from "./keeping.js";
 
@@ -24,29 +25,37 @@ export function loading(label, use) {
   return element("span", {}, element("button", { type: "button", onclick: () => input.click() }, label), input);
 }
 
-// Take in what a file holds, and say so; or say why not.
+// Take in what a file holds, and return what says so, in whatever language the page is in by then; or what says why not.
 export function loaded(file) {
-  if (file.problem) return problemText(file);
-  if (file.rater !== work.rater) return say("problem.rater", { value: visible(file.rater), rater: visible(work.rater) });
+  if (file.problem) return () => problemText(file);
+  const { rater } = work;
+  if (file.rater !== rater) return () => say("problem.rater", { value: visible(file.rater), rater: visible(rater) });
   take(file);
-  return [say("loaded", { n: file.decisions.size }), file.leftOut ? say("left_out", { n: file.leftOut }) : ""].join(" ");
+  const n = [...file.decisions.values()].filter(isDecided).length;
+  const counts = [["loaded", n], ["loaded_notes", file.decisions.size - n], ["left_out", file.leftOut]];
+  return () => counts.filter(([key, count]) => count || key === "loaded").map(([key, count]) => say(key, { n: count })).join(" ");
 }
 
 // The first page ---------------------------------------------------------------------------------------------------
+
+// What was typed before the language changed.
+let typed = "";
 
 const isReserved = (rater) => rater.toLowerCase() === "adjudication";
 
 // The page before the first item; begin(text) is called once it is known whose form this is.
 export function* startPage(begin) {
   const problem = element("p", { class: "problem", role: "alert" });
-  const input = element("input", { id: "rater", autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
+  const input = element("input", { id: "rater", value: typed, autocomplete: "off", maxlength: 80, required: true, "aria-describedby": "rater-about" });
+  input.addEventListener("input", () => { typed = input.value; });
   const submit = (event) => {
     event.preventDefault();
     const rater = input.value.trim().normalize("NFC");
     if (isReserved(rater)) problem.textContent = say("problem.reserved");
     else if (rater) {
+      typed = "";
       open(rater);
-      begin("");
+      begin();
     }
   };
   const resume = (file) => {
@@ -64,7 +73,7 @@ export function* startPage(begin) {
     problem,
   );
   asking.addEventListener("submit", submit);
-  yield element("h1", { dir: "auto" }, visible(form.title));
+  yield element("h1", { dir: "auto" }, worded(form.title));
   yield element("p", {}, say(`intro.${form.kind}`, { n }));
   if (form.instructions) yield element("p", { class: "instructions", dir: "auto" }, visible(form.instructions));
   yield element("dl", { class: "meanings" }, ...meanings());

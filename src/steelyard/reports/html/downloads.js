@@ -56,4 +56,9 @@ export function startDownloads() {
     offer(toolsBelow(table.closest(".scroll")), "CSV", () => `${fileName(table.dataset.csv)}.csv`, () => csvFile(rowsOf(table)));
   for (const figure of document.querySelectorAll("#page figure[data-name]"))
     offer(cornerOf(figure.firstElementChild), "SVG", () => `${figure.dataset.name}.svg`, () => drawnOnWhite(figure.querySelector("svg")));
+  // Of a chart that is wider than the window, what is recommended, whose label alone is bold, is in view.
+  for (const label of document.querySelectorAll("#page .plot svg text[font-weight='bold']")) {
+    const plot = label.closest(".plot");
+    plot.scrollLeft += Math.max(0, label.getBoundingClientRect().right - plot.getBoundingClientRect().right + 24);
+  }
 }

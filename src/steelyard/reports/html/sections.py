@@ -33,7 +33,7 @@ def sections_page(
     drawings   those of each section by its name, above its tables
     """
     write, links = table_writer(), list[tuple[str, str]]()
-    parts = [f'<header class="top"><h1>{escaped(title)}</h1></header>']
+    parts = [f"<header><h1>{escaped(title)}</h1></header>"]
     for place, section in enumerate(sections):
         n = sum(own.name == section.name for own in sections[:place])
         links.append((f"{section.name}-{n + 1}" if n else section.name, section.title))
