@@ -17,6 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 from steelyard.cli import main
+from steelyard.cli.calls import prepare
+from steelyard.cli.commands import COMMANDS
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,11 @@ def process(
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def called(name: str, **values: object) -> int:
+    """The exit status of a command, from the values of its arguments."""
+    return prepare(COMMANDS[name], values)() or 0
 
 
 def printed(*arguments: object, run=steelyard, **options) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 from steelyard.bench.bench import Bench
 from steelyard.bench.run.live import BenchInterrupted
-from steelyard.cli import bench_load
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.cli.command import complaint, steelyard
 
@@ -54,7 +53,7 @@ def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.Mo
     def interrupted(*arguments: object, **options: object) -> None:
         raise BenchInterrupted(1, 4)
 
-    monkeypatch.setattr(bench_load, "load_test", interrupted)
+    monkeypatch.setattr("steelyard.bench.run.load_tests.load_test", interrupted)
     done = steelyard("bench", "load", "http://127.0.0.1:9/", "--rate", "1")
     assert done.returncode == 130
     assert b"interrupted; 1 of 4 levels of load are measured and kept" in done.stderr

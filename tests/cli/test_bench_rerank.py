@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.bench.bench import Bench
 from steelyard.bench.run.live import BenchInterrupted
-from steelyard.cli import bench_rerank, benching
+from steelyard.cli import benches
 from tests.bench.run.test_rerankers import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard
 
@@ -41,7 +41,7 @@ def test_one_command_measures_and_says_what_comes_of_it(tmp_path: Path, lang: st
 def test_what_it_takes_is_said_before(
     tmp_path: Path, lang: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(benching, "_LONG_S", 0)
+    monkeypatch.setattr(benches, "_LONG_S", 0)
     config = configured(tmp_path, 'systems.words = { rerank = "lexical", price = { per_query = 0.01 } }')
     done = steelyard("bench", "rerank", config, "--lang", lang)
     assert re.match(sentence, done.stderr.decode())
@@ -69,7 +69,7 @@ def test_an_interruption_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.M
     def interrupted(*arguments: object, **options: object) -> None:
         raise BenchInterrupted(3, 8)
 
-    monkeypatch.setattr(bench_rerank, "bench_rerankers", interrupted)
+    monkeypatch.setattr("steelyard.bench.run.rerankers.bench_rerankers", interrupted)
     done = steelyard("bench", "rerank", configured(tmp_path))
     assert done.returncode == 130
     assert b"interrupted; 3 of 8 blocks are measured and kept" in done.stderr

@@ -9,10 +9,10 @@ import pytest
 import steelyard
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.cli.diagnose import run
 from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.demo import copy_data
 from steelyard.rag.pipeline.pipeline import Pipeline
+from tests.cli.command import called
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diagnosed(folder: Path, *names: str, **options: Any) -> None:
     given: dict[str, Any] = {"stages": [], "rule": "any", "format": None, "output": None, "lang": "en"}
-    run(str(folder / "questions.jsonl"), [str(folder / "runs" / name) for name in names], **given | options)
+    runs = [str(folder / "runs" / name) for name in names]
+    called("diagnose", truth=str(folder / "questions.jsonl"), runs=runs, **given | options)
 
 
 def test_one_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,11 @@ import pytest
 import steelyard as sy
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, OutputError
-from steelyard.cli.gate import run
-from steelyard.cli.given import parse_numbers
+from steelyard.cli.calls import parse_numbers
 from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.experiment.door.evaluation import open_scores
 from steelyard.experiment.table.json import as_json, read_scores
+from tests.cli.command import called
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
@@ -23,10 +23,7 @@ MEASURES = ["recall@5", "precision@5", "mrr"]
 
 
 def exits(scores: object, **options: Any) -> int:
-    with pytest.raises(SystemExit) as done:
-        run(str(scores), **(DEFAULTS | options))
-    assert isinstance(done.value.code, int)
-    return done.value.code
+    return called("gate", scores=str(scores), **(DEFAULTS | options))
 
 
 def weighed(good: int, n: int = 40) -> sy.Scores:
@@ -131,7 +128,7 @@ def test_what_a_run_folder_is_weighed_by(folder: Path, tmp_path: Path) -> None:
 def test_questions_outside_of_the_folder_are_asked_for(folder: Path, tmp_path: Path) -> None:
     (folder / "questions.jsonl").rename(tmp_path / "moved.jsonl")
     with pytest.raises(InputError, match=r"was run on questions outside of the folder.*: --truth questions.jsonl"):
-        run(str(folder), **(DEFAULTS | {"profile": "monitoring", "max_failed": 0.5}))
+        called("gate", scores=str(folder), **(DEFAULTS | {"profile": "monitoring", "max_failed": 0.5}))
     truth = str(tmp_path / "moved.jsonl")
     assert exits(folder, profile="monitoring", max_failed=0.5, truth=truth) == 0
     (folder / "config.json").unlink()
@@ -158,18 +155,18 @@ def test_questions_outside_of_the_folder_are_asked_for(folder: Path, tmp_path: P
 )
 def test_bad_input_is_told(scores: Path, options: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        run(str(scores), **(DEFAULTS | options))
+        called("gate", scores=str(scores), **(DEFAULTS | options))
 
 
 def test_scores_that_are_none_are_told(tmp_path: Path, scores: Path) -> None:
     with pytest.raises(InputError, match="folder but neither of a run nor of a bench"):
-        run(str(tmp_path), **(DEFAULTS | {"profile": "ratings"}))
+        called("gate", scores=str(tmp_path), **(DEFAULTS | {"profile": "ratings"}))
     with pytest.raises(InputError, match="no such file"):
-        run(str(tmp_path / "none.json"), **(DEFAULTS | {"profile": "ratings"}))
+        called("gate", scores=str(tmp_path / "none.json"), **(DEFAULTS | {"profile": "ratings"}))
     with pytest.raises(OutputError, match="is an input"):
-        run(str(scores), **(DEFAULTS | {"profile": "ratings", "junit": scores}))
+        called("gate", scores=str(scores), **(DEFAULTS | {"profile": "ratings", "junit": scores}))
     with pytest.raises(OutputError, match="cannot be written"):
-        run(str(scores), **(DEFAULTS | {"profile": "ratings", "summary": tmp_path / "no" / "x.md"}))
+        called("gate", scores=str(scores), **(DEFAULTS | {"profile": "ratings", "summary": tmp_path / "no" / "x.md"}))
 
 
 def test_what_is_written_by_evaluate_is_what_the_gate_reads(scores: Path) -> None:

@@ -152,7 +152,7 @@ def test_ctrl_c_says_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
     def interrupt(*args: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("steelyard.cli.judge.judge_run", interrupt)
+    monkeypatch.setattr("steelyard.experiment.judging.judge_run", interrupt)
     status, _, errors = _judged("--verdicts", "v.parquet")
     assert status == 130
     assert "interrupted; no verdicts were written" in errors

@@ -10,8 +10,8 @@ from importlib import import_module
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.cli.app import module_of
 from steelyard.cli.commands import COMMANDS, GROUPS
+from steelyard.cli.options import OUTPUT
 from steelyard.cli.parser import Command, argument, flag, repeated
 from tests.cli.command import complaint, printed, steelyard
 
@@ -52,11 +52,21 @@ def test_a_command_takes_what_is_declared(name: str) -> None:
     ]
     values = COMMANDS[name].parse(name, words).keys()
     values |= {item.settings["dest"] for item in COMMANDS[name].arguments if item.settings.get("default") is SUPPRESS}
-    taken = inspect.signature(import_module(module_of(name)).run).parameters.values()
+    values -= {"lang", "format", "safe_csv"}  # These say how the result is written.
+    values -= {"output"} if OUTPUT in COMMANDS[name].arguments else set()
+    taken = list(inspect.signature(COMMANDS[name].run).parameters.values())
+    taken = taken if COMMANDS[name].raw else taken[1:]
     named = {parameter.name for parameter in taken if parameter.kind is not parameter.VAR_KEYWORD}
     # What a command hands on as settings need not be named.
     assert named <= values
     assert named == values or len(named) < len(taken)
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS.values() if command.calls])
+def test_a_command_names_what_it_stands_for(command: Command) -> None:
+    for name in filter(None, (command.calls, command.makes)):
+        module, own = name.split(":")
+        assert callable(getattr(import_module(module), own))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -79,6 +89,7 @@ SAMPLE = Command(
         argument("--count", type=int, default=0, help="A count."),
         flag("--yes", "-y", help="Whether."),
     ],
+    print,
 )
 
 

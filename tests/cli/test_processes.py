@@ -130,12 +130,10 @@ def test_ctrl_c_while_modules_are_imported_ends_without_a_word(seconds: float) -
     ],
 )
 def test_what_nobody_foresaw_is_one_line_too(error: BaseException, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.cli import measures
-
-    def fail(**_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(measures, "run", fail)
+    monkeypatch.setattr("steelyard.reports.formats.measures.measures_text", fail)
     done = steelyard("measures", environment={"STEELYARD_TRACEBACK": ""})
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
     assert re.match(f"steelyard: {says}", done.stderr.decode())

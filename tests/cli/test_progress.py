@@ -13,7 +13,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.bench.run.live import LIVE, LiveBlock, LiveRequests
-from steelyard.cli.benching import announced
+from steelyard.cli.benches import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.reports.words import read_words
 from steelyard.services.announcements import SPENDING, WAITS, Spending, Usage, Wait

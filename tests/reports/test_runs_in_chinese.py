@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from steelyard.base.notes import PLAIN, Note
-from steelyard.cli.run import run as run_command
 from steelyard.data.folders.manifests import write_manifest
 from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
@@ -17,6 +16,7 @@ from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.run import first_failure, run_lines
 from steelyard.reports.views.sweep import sweep_sheet
 from steelyard.reports.words import read_words
+from tests.cli.command import called
 from tests.rag import small
 from tests.reports.test_sheet import listening
 from tests.reports.untranslated import untranslated
@@ -149,6 +149,6 @@ def test_a_run_speaks_the_language_that_is_asked_for(folder: Path, capsys: pytes
     options = {"documents": None, "questions": None, "target": None, "k": None, "output": None, "cache": False,
                "cluster": None, "unit": None, "corpus": None, "concurrency": None, "strict": False}  # fmt: skip
     for lang, words in (("zh", ["9 个问题，", "均值", "此前"]), ("en", ["9 questions, ", "mean", "before"])):
-        run_command(folder / "plain.toml", measures=["recall@2"], overwrite=False, lang=lang, **options)
+        called("run", config=folder / "plain.toml", measures=["recall@2"], overwrite=False, lang=lang, **options)
         text = capsys.readouterr().out
         assert [word in text for word in words] == [True, True, lang == "en"]

@@ -40,13 +40,14 @@ Share = Annotated[float, between(0, 1), Words("a share from 0 to 1, such as 0.05
 _MADE = TypeVar("_MADE", bound=Callable[..., Any])
 
 
-def _option(default: Any, help: str, *, flags: str = "", **spelling: Any) -> Any:
+def _option(default: Any, help: str, *, flags: str = "", reads: bool = False, **spelling: Any) -> Any:
     """A field that is an option.
 
     flags      on the command line, where these are not --NAME; "" and help "" for what Python alone takes
+    reads      it names files that are read, which no result may replace
     spelling   what argparse takes besides, where that does not follow from the type
     """
-    return field(default=default, metadata={"help": help, "flags": flags.split(), "spelling": spelling})
+    return field(default=default, metadata={"help": help, "flags": flags.split(), "reads": reads, "spelling": spelling})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +139,7 @@ class WeighOptions(Options):
         None, "Where the chunks come from: a run folder, JSONL of chunks, or the documents; by default what a run has."
     )
     queries: object = _option(
-        None, "Texts, tags and fields of questions where the truth lacks them: JSONL, JSON, or text."
+        None, "Texts, tags and fields of questions where the truth lacks them: JSONL, JSON, or text.", reads=True
     )
     cluster: str | Mapping[str, object] | None = _option(
         None,
@@ -150,6 +151,7 @@ class WeighOptions(Options):
         "Verdicts on answers: FILE, or NAME=FILE for each system ({name: verdicts}); by default those in the run "
         "folders, else those of the lexical judge.",
         many=True,
+        reads=True,
     )
     judge: str | None = _option(
         None, "Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
@@ -160,6 +162,7 @@ class WeighOptions(Options):
         "by default in the run folders. In Python, False: none.",
         many=True,
         without="--no-labels",
+        reads=True,
     )
     normalise_ids: IdForm | None = _option(
         None, "Bring the ids of questions and documents into one Unicode form before they are compared."
@@ -213,6 +216,7 @@ class TestOptions(Options):
         "off the differences. By default what both judged of the runs themselves.",
         nargs=2,
         metavar=("OLD", "NEW"),
+        reads=True,
     )
     mixed_judges: bool = _option(
         False, "Allow measures of answers of systems that were judged in different ways; these are not tested."
@@ -304,7 +308,7 @@ class DiagnoseKeywords(WeighKeywords, total=False):
     criteria: object
 
 
-_PROFILE = (
+PROFILE_HELP = (
     "Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, reranker, "
     "monitoring, or a TOML file."
 )
@@ -315,7 +319,7 @@ class ReportOptions(TestOptions):
     """What a report contains besides."""
 
     profile: object = _option(
-        None, f"{_PROFILE} The report shows its gate too. Without one, ratings and no gate.", flags="--profile -p"
+        None, f"{PROFILE_HELP} The report shows its gate too. Without one, ratings and no gate.", flags="--profile -p"
     )
     k: Annotated[int, at_least(1)] | None = _option(
         None, "Results that count as found; k of the first measure, else 5.", flags="--k -k"
@@ -339,10 +343,10 @@ class ReportKeywords(TestKeywords, total=False):
 class GateOptions(Options):
     """What a gate judges by."""
 
-    profile: object = _option(None, _PROFILE, flags="--profile -p")
+    profile: object = _option(None, PROFILE_HELP, flags="--profile -p")
     level: str | None = _option(None, "Which level of the profile; the first by default.")
     baseline: object = _option(
-        None, "What nothing may be lost against: a system of the scores, a JSON of scores or a run folder."
+        None, "What nothing may be lost against: a system of the scores, a JSON of scores or a run folder.", reads=True
     )
     margin: Annotated[float, above(0)] | None = _option(None, "Smallest loss that matters, e.g. 0.01.")
     system: str | None = _option(None, "The system to judge; all but the baseline by default.")
@@ -356,14 +360,14 @@ class GateOptions(Options):
         None, "A number that scores do not hold: latency_ms:p95=320; may be repeated.", flags="--number", many=True
     )
     latency_ms: object = _option(None, "")
-    truth: object = _option(None, "Questions of a run folder; needed unless they lie in the folder itself.")
+    truth: object = _option(None, "Questions of a run folder; needed unless they lie in the folder itself.", reads=True)
     alpha: Annotated[float, Limits(above=0, below=1)] = _option(
         defaults.ALPHA, "Level of the tests against the baseline."
     )
     mixed_judges: bool = _option(
         False, "Allow measures of answers although system and baseline were judged in different ways."
     )
-    calibration: object = _option(None, "The calibration of a judge (.json): may it be trusted?")
+    calibration: object = _option(None, "The calibration of a judge (.json): may it be trusted?", reads=True)
     min_kappa: Annotated[float, between(-1, 1)] | None = _option(None, "Of the judge: least κ with people (0.4).")
     min_sensitivity: Share | None = _option(None, "Least share that it finds of what people support (0.7).")
     min_specificity: Share | None = _option(None, "Least share that it rejects of what people do not (0.7).")

@@ -1,4 +1,4 @@
-"""The command line: one thin file a command; what a command needs is imported when it runs."""
+"""The command line: commands are data, and what a command needs is imported when it runs."""
 
 _INTERRUPTED = 130
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
@@ -15,7 +13,7 @@ from steelyard.cli.parser import overview
 _HELP = ("--help", "-h")
 
 
-def app(words: list[str]) -> int:
+def app(words: list[str]) -> int | None:
     """Run the command that the words behind `steelyard` ask for, and return the exit status.
 
     Raises   SteelyardError, and SystemExit where a command leaves with a status of its own.
@@ -23,8 +21,8 @@ def app(words: list[str]) -> int:
     return command_of(words)()
 
 
-def command_of(words: list[str]) -> Callable[[], int]:
-    """What the words behind `steelyard` ask for, ready to run: its arguments are read, its module is imported.
+def command_of(words: list[str]) -> Callable[[], int | None]:
+    """The command that the words behind `steelyard` ask for, ready to run: arguments are read, modules are imported.
 
     Raises   InputError for words that no command takes; SystemExit after help.
     """
@@ -43,28 +41,17 @@ def command_of(words: list[str]) -> Callable[[], int]:
         )
         raise InputError(f"no command is called {quoted(wrong)}; {advice}")
     values = COMMANDS[name].parse(f"steelyard {name}", rest)
+    if COMMANDS[name].raw:
+        return partial(COMMANDS[name].run, **values)
     if "truth" in values and values.get("runs") and values.get("format") not in ("csv", "trec"):
         # The result will bear a signature, with digests; imports alone leave a core enough time to take them.
         from steelyard.io.named import run_paths
         from steelyard.io.source import hash_ahead
 
         hash_ahead([values["truth"], *run_paths(values["runs"])])
-    module = import_module(module_of(name))
+    from steelyard.cli.calls import prepare  # Help and mistyped words load nothing that reads or writes.
 
-    def run() -> int:
-        module.run(**values)
-        return 0
-
-    return run
-
-
-def module_of(name: str) -> str:
-    """Where the `run` of a command is.
-
-    >>> module_of("review sample"), module_of("trec-eval")
-    ('steelyard.cli.review_sample', 'steelyard.cli.trec_eval')
-    """
-    return f"steelyard.cli.{re.sub('[ -]', '_', name)}"
+    return prepare(COMMANDS[name], values)
 
 
 def _split(words: list[str]) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, PoolKind, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import options
+from steelyard.cli import benches, judges, options, pipelines, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
@@ -20,23 +20,27 @@ COMMANDS = {
             flag("--per-query", "-q", help="Show the value of every question too."), options.PROFILE,
             options.FORMAT, options.OUTPUT, options.SAFE_CSV, *declared(*VERBS["evaluate"]), options.LANG,
         ],
+        runs.evaluate, "steelyard.experiment.door.evaluation:evaluate", "steelyard.experiment.table.scores:Scores",
     ),
     "judge": Command(
         "Judge the answers of a system: which sentences do its sources support?",
         [
             options.QUESTIONS,
-            argument("outputs", help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE."),
+            argument(
+                "outputs", reads=True,
+                help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE.",
+            ),
             *options.JUDGING,
             argument(
-                "--calibration", type=Path,
+                "--calibration", type=Path, reads=True,
                 help="Of the judge, by labels of people: its threshold counts, and is named.",
             ),
             argument(
-                "--panel", type=names,
+                "--panel", type=names, reads=True,
                 help="Let several judges vote: lexical,llm by their verdicts in the run folder, or files of verdicts.",
             ),
             repeated(
-                "--weights", dest="weights", type=Path,
+                "--weights", dest="weights", type=Path, reads=True,
                 help="Calibration of a judge of the panel, by which it counts; one for each judge.",
             ),
             argument(
@@ -49,27 +53,36 @@ COMMANDS = {
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
                 "context at once.",
             ),
-            argument("--verdicts", type=Path, help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet)."),
+            argument(
+                "--verdicts", type=Path, writes=True,
+                help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet).",
+            ),
             options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
         ],
+        judges.judge, "steelyard.experiment.judging:judge_run", "steelyard.experiment.judging:JudgedRun",
     ),
     "selftest": Command(
         "Test a judge where the right verdict is known: other answers, changed numbers, instructions in documents.",
         [
             argument(
-                "questions", nargs="?", help="Questions to make tests of, with OUTPUTS; bundled texts without both."
+                "questions", nargs="?", reads=True,
+                help="Questions to make tests of, with OUTPUTS; bundled texts without both."
             ),
-            argument("outputs", nargs="?", help="A run folder, or outputs of a system, with the texts of chunks."),
+            argument(
+                "outputs", nargs="?", reads=True,
+                help="A run folder, or outputs of a system, with the texts of chunks.",
+            ),
             *options.JUDGING,
             argument("-n", type=int, default=defaults.TRIALS, metavar="N", help="Trials of each test, at most."),
             argument("--seed", type=int, default=defaults.SEED, help="Of the draw of questions."),
             argument(
-                "--calibration", type=Path,
+                "--calibration", type=Path, reads=True,
                 help="Of the judge (`steelyard review calibrate`): its threshold counts; the results are kept in it.",
             ),
             flag("--strict", help="Leave with exit status 1 where the judge fails a test."),
             options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
         ],
+        judges.selftest, "steelyard.experiment.self_testing:self_test", "steelyard.judges.self_tests:SelfTests",
     ),
     "review sample": Command(
         "Draw a sample of what a judge said, and write a form in which people decide about it.",
@@ -91,26 +104,25 @@ COMMANDS = {
             flag("--adjudicate", help="Draw nothing, and ask what raters are at odds about."),
             options.VERDICTS, options.JUDGE,
             argument(
-                "--against-judges", type=names, default=[],
+                "--against-judges", dest="against", type=names, default=[],
                 help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
             ),
             options.LABELS,
-            argument("--title", default="", help="Title of the form, in place of its own."),
-            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
-            options.REVIEW_FORMAT, options.SEED, options.LANG,
+            options.TITLE, options.INSTRUCTIONS, options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
+        judges.review_sample, "steelyard.reports.reviewing:sample_review", "steelyard.reviewing.rounds:SampledReview",
     ),
     "review pool": Command(
         "Draw pooled documents, and write a form in which people grade them, or quote the gold from them.",
         [
-            argument("questions", help="Questions: JSON(L), text, a folder, rows of other tools; of quotes a file."),
             argument(
-                "sources", nargs="+",
-                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+                "questions", reads=True,
+                help="Questions: JSON(L), text, a folder, rows of other tools; of quotes a file.",
             ),
+            options.POOLED,
             argument("--output", "-o", type=Path, required=True, help="A folder for the form and what it asks."),
             argument(
-                "--into", type=Path, required=True,
+                "--into", type=Path, required=True, writes=True,
                 help="Where decisions will go, in JSONL: a truth, which a judge may have begun, or questions.",
             ),
             argument("--kind", choices=get_args(PoolKind), default="grades", help="What people decide."),
@@ -121,18 +133,18 @@ COMMANDS = {
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or shown as a whole.",
             ),
-            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            options.CORPUS,
             flag("--adjudicate", help="Draw nothing, and ask for the grades that people differ on."),
-            argument("--title", default="", help="Title of the form, in place of its own."),
-            argument("--instructions", type=Path, help="A text file with what raters are to know besides."),
-            options.REVIEW_FORMAT, options.SEED, options.LANG,
+            options.TITLE, options.INSTRUCTIONS, options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
+        judges.review_pool, "steelyard.reports.pooling:pool_review", "steelyard.reviewing.pools:PooledReview",
     ),
     "review import": Command(
         "Take in what people decided in forms, and list what they are at odds about.",
         [
             argument(
-                "files", nargs="+", help="What people saved from forms; the items.json beside a form may be among them."
+                "files", nargs="+", reads=True,
+                help="What people saved from forms; the items.json beside a form may be among them."
             ),
             repeated(
                 "--into", "--labels", dest="into",
@@ -141,15 +153,17 @@ COMMANDS = {
             ),
             options.REVIEW_FORMAT, options.OUTPUT, options.LANG,
         ],
+        judges.review_import, "steelyard.reviewing.importing:import_review", "steelyard.reviewing.forms:ImportedLabels",
     ),
     "review report": Command(
         "How far people agree with each other and with the judge, and what means are by their labels.",
         [
             options.QUESTIONS, options.REVIEWED_RUNS, options.MEASURES,
-            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
-            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.OUTPUT, options.SEED,
-            options.LANG,
+            options.EXAMPLES, options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.OUTPUT,
+            options.SEED, options.LANG,
         ],
+        judges.review_report, "steelyard.reviewing.reporting:report_review",
+        "steelyard.reviewing.reporting:ReviewReport",
     ),
     "review calibrate": Command(
         "Choose the threshold of a judge by what people decided, and say how often it is right.",
@@ -161,23 +175,22 @@ COMMANDS = {
                 "specificity.",
             ),
             argument(
-                "--output", "-o", type=Path,
+                "--output", "-o", type=Path, writes=True,
                 help="Write the calibration here, for `--calibration` of `steelyard judge` and `steelyard gate`.",
             ),
-            argument("--examples", type=Path, help="Texts that the judge saw in its prompt, a line each: not counted."),
-            options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.SEED, options.LANG,
+            options.EXAMPLES, options.VERDICTS, options.JUDGE, options.LABELS, options.REVIEW_FORMAT, options.SEED,
+            options.LANG,
         ],
+        judges.review_calibrate, "steelyard.reviewing.calibrating:calibrate_review",
+        "steelyard.judges.people.calibration:Calibration",
     ),
     "label": Command(
         "Draw up a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
         [
-            argument("questions", help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
+            argument("questions", reads=True, help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
+            options.POOLED,
             argument(
-                "sources", nargs="+",
-                help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
-            ),
-            argument(
-                "--output", "-o", type=Path, required=True,
+                "--output", "-o", type=Path, required=True, writes=True,
                 help="The truth: JSONL, which is extended, or qrels, CSV, Parquet with labels alone.",
             ),
             argument(
@@ -187,19 +200,20 @@ COMMANDS = {
             argument("--scale", default=defaults.SCALE, help="0-10, 0-3, or your own: a file in TOML."),
             argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are graded."),
             argument("--keep", help="A truth by people, whose grades are kept."),
-            argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder."),
+            options.CORPUS,
             argument(
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or graded as a whole.",
             ),
             *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.SHOWN_FORMAT, options.LANG,
         ],
+        judges.label, "steelyard.rag.labelling:label", "steelyard.judges.grading.grades:Grades",
     ),
     "agreement": Command(
         "How far do raters agree, people or judges? Kappa, alpha, confusion of any table of labels.",
         [
             argument(
-                "labels", nargs="+",
+                "labels", nargs="+", reads=True,
                 help="Tables (CSV, TSV, JSONL, Parquet): rows of item, rater and label, or a column a rater; or a file "
                 "a rater, such as qrels; NAME=FILE names the rater of one.",
             ),
@@ -219,13 +233,18 @@ COMMANDS = {
                 "--raters", type=names, default=[],
                 help="Columns that are raters, or the raters that count: ann,bob.",
             ),
-            repeated("--runs", dest="runs", help="A run, as of `evaluate`; may be repeated: how far is the order of "
-                     "systems by each rater's grades that by those of --against?"),
+            repeated(
+                "--runs", dest="runs", reads=True,
+                help="A run, as of `evaluate`; may be repeated: how far is the order of systems by each rater's grades "
+                "that by those of --against?",
+            ),
             argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
             options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
             argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
             options.SEED, options.LANG,
         ],
+        runs.agreement, "steelyard.comparison.raters.agreement:agreement",
+        "steelyard.comparison.raters.agreement:Agreement",
     ),
     "compare": Command(
         "Compare systems: is the difference real, and how large is it?",
@@ -233,6 +252,7 @@ COMMANDS = {
             options.TRUTH, options.RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
             *declared(*VERBS["compare"]), options.LANG,
         ],
+        runs.compare, "steelyard.comparison.comparison:compare", "steelyard.comparison.result:Comparison",
     ),
     "plan": Command(
         "How many questions does a wished difference need? From a pilot, before more are labelled.",
@@ -240,6 +260,7 @@ COMMANDS = {
             options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT,
             options.SAFE_CSV, *declared(*VERBS["plan"]), options.LANG,
         ],
+        runs.plan, "steelyard.comparison.design:plan", "steelyard.comparison.design:Design",
     ),
     "diagnose": Command(
         "Where is the gold lost, what could be reached, and what to try?",
@@ -251,65 +272,77 @@ COMMANDS = {
             ),
             options.SECTIONS_FORMAT, options.OUTPUT, *declared(*VERBS["diagnose"]), options.LANG,
         ],
+        runs.diagnose, "steelyard.diagnosis.diagnosing:diagnose", "steelyard.diagnosis.diagnosing:Diagnosis",
     ),
     "report": Command(
         "All of it in one report: leaderboard, comparison, ratings, diagnosis, every question; or a bench.",
         [
-            argument("truth", help="Truth or questions, as of `evaluate`; or the folder of a bench, and no runs."),
-            argument("runs", nargs="*", help="One or several runs, as of `evaluate`."),
+            argument(
+                "truth", reads=True,
+                help="Truth or questions, as of `evaluate`; or the folder of a bench, and no runs.",
+            ),
+            argument("runs", nargs="*", reads=True, help="One or several runs, as of `evaluate`."),
             repeated(
-                "--output", "-o", dest="output", type=Path,
+                "--output", "-o", dest="output", type=Path, writes=True,
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",
             ),
             argument("--charts", type=Path, help="Write every chart as SVG and PNG into this folder."),
             options.MEASURES, *declared(*VERBS["report"]), options.SAFE_CSV, options.LANG,
         ],
+        runs.report, "steelyard.reports.report:report",
     ),
     "gate": Command(
         "May it ship? Exit status 0: pass, 1: fail, 3: too few data to say.",
         [
             argument(
-                "scores", nargs="?",
+                "scores", nargs="?", reads=True,
                 help="JSON of `evaluate --format json --output SCORES`, or a run folder; or a truth and RUNS; none to "
                 "gate a judge alone.",
             ),
-            argument("runs", nargs="*", help="One or several runs of a truth, as of `evaluate`."),
+            argument("runs", nargs="*", reads=True, help="One or several runs of a truth, as of `evaluate`."),
             *declared(*VERBS["gate"]),
-            argument("--junit", type=Path, help="Write JUnit XML here."),
-            argument("--summary", type=Path, help="Write a Markdown summary here, for the page of a CI job."),
+            argument("--junit", type=Path, writes=True, help="Write JUnit XML here."),
+            argument(
+                "--summary", type=Path, writes=True, help="Write a Markdown summary here, for the page of a CI job."
+            ),
             options.LANG,
         ],
+        runs.gate, "steelyard.gates.gating:gate",
     ),
     "measures": Command(
         "List every measure: definition, range, source, aliases.",
         [argument("name", nargs="?", help="Show all about one measure, e.g. ndcg.")],
+        runs.measures, "steelyard.reports.formats.measures:measures_text",
     ),
     "trec-eval": Command(
         "Print what the trec_eval program prints, from the same arguments.",
         [argument("arguments", nargs="+", help="As of trec_eval: -q -c -n -J -l -M -N -m QRELS RUN")],
-        raw=True,
+        trec_eval.trec_eval, raw=True,
     ),
     "convert": Command(
         "Convert a run or a truth to another format.",
         [
-            argument("source", help="A run or a truth in any format that can be read."),
+            argument("source", reads=True, help="A run or a truth in any format that can be read."),
             argument(
-                "target", type=Path, help="The file to write, in the format of its suffix (.gz, .zst too)."
+                "target", type=Path, writes=True,
+                help="The file to write, in the format of its suffix (.gz, .zst too)."
             ),
             options.KIND, options.ON_DUPLICATE, options.SAFE_CSV,
         ],
+        runs.convert, "steelyard.experiment.converting:convert",
     ),
     "export": Command(
         "Write questions, what a system gave for them and what that is worth, for another tool.",
         [
-            argument("questions", help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
-            argument("outputs", help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
+            argument("questions", reads=True, help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
+            argument("outputs", reads=True, help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
             argument(
                 "--to", required=True,
                 help="ragas, deepeval, ragchecker, mtrag, or otel: events gen_ai.evaluation.result, one a value.",
             ),
             options.MEASURES, options.VERDICTS, options.JUDGE, options.OUTPUT, options.LANG,
         ],
+        runs.export, "steelyard.experiment.exporting:export",
     ),
     "run": Command(
         "Run a retrieval pipeline, or a system of your own, over questions; and weigh it.",
@@ -330,6 +363,7 @@ COMMANDS = {
             ),
             options.LANG,
         ],
+        pipelines.run, "steelyard.rag.weighed_run:run_and_weigh",
     ),
     "sweep": Command(
         "Run a grid of pipelines and print one table.",
@@ -340,6 +374,7 @@ COMMANDS = {
             options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
             options.OUTPUT, options.SAFE_CSV, options.LANG,
         ],
+        pipelines.sweep, "steelyard.rag.sweeping:sweep", "steelyard.rag.sweeping:Swept",
     ),
     "bench rerank": Command(
         "Measure rerankers over the results of a first search, and say which one is worth having.",
@@ -360,8 +395,9 @@ COMMANDS = {
                 help="What the bench may take at most, 2.00usd or 500000tokens: where it takes more by one question to "
                 "each system, it is not begun.",
             ),
-            flag("--overwrite", help="Measure anew what the folder holds."), options.DRY_RUN, options.LANG,
+            options.MEASURE_ANEW, options.DRY_RUN, options.LANG,
         ],
+        benches.bench_rerank, "steelyard.bench.run.rerankers:bench_rerankers",
     ),
     "bench load": Command(
         "Put load on a system, and say what its users wait and which rate it sustains.",
@@ -414,10 +450,14 @@ COMMANDS = {
             argument("--seed", type=int, help="Of the times of arrival."),
             argument("--name", help="Of the bench."),
             argument("--output", "-o", type=Path, help="The folder of the bench (benches/NAME)."),
-            flag("--overwrite", help="Measure anew what the folder holds."), options.LANG,
+            options.MEASURE_ANEW, options.LANG,
         ],
+        benches.bench_load, "steelyard.bench.run.load_tests:load_test",
     ),
-    "chat": Command("Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG]),
+    "chat": Command(
+        "Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG],
+        pipelines.chat, "steelyard.rag.chatting:Assistant",
+    ),
     "demo": Command(
         "Chunk, index, search and weigh the bundled documents, end to end.",
         [
@@ -427,9 +467,10 @@ COMMANDS = {
             ),
             options.LANG,
         ],
+        pipelines.demo, "steelyard.demo:run_demo",
     ),
 }  # fmt: skip
-"""Name -> command, in the order of the help; `run` of the module of the same name takes the arguments.
+"""Name -> command, in the order of the help.
 
 A name of two words is that of a command in a group.
 """

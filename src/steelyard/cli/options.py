@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import FileKind, ItemTable, Language, OnDuplicate, Unit
-from steelyard.cli.parser import Argument, argument, flag, repeated
+from steelyard.base.choices import FileKind, ItemTable, Language
+from steelyard.base.options import PROFILE_HELP, WeighOptions
+from steelyard.cli.parser import Argument, argument, declared, flag, repeated
 
 
 def rates(text: str) -> list[float] | str:
@@ -57,61 +58,57 @@ def label(text: str) -> str | float:
 
 
 TRUTH = argument(
-    "truth", help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSON(L), text)."
+    "truth",
+    reads=True,
+    help="Judged documents (TREC qrels, BEIR folder, JSON(L), CSV, Parquet, -) or questions (JSON(L), text).",
 )
 RUNS = argument(
     "runs",
     nargs="+",
+    reads=True,
     help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder; NAME=FILE names one, and "
     "NAME=FILE,FILE or NAME='run-*.trec' are several runs of one system.",
 )
-PILOT_TRUTH = argument("truth", nargs="?", help="Truth of a pilot, as of `compare`; none with --sd.")
-PILOT_RUNS = argument("runs", nargs="*", help="One run of the pilot, or better two or several.")
+PILOT_TRUTH = argument("truth", nargs="?", reads=True, help="Truth of a pilot, as of `compare`; none with --sd.")
+PILOT_RUNS = argument("runs", nargs="*", reads=True, help="One run of the pilot, or better two or several.")
 MEASURES = repeated(
     "--measure",
     "-m",
     dest="measures",
     help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",
 )
-ON_DUPLICATE = argument(
-    "--on-duplicate",
-    choices=get_args(OnDuplicate),
-    default=defaults.ON_DUPLICATE,
-    help="A document twice in one question: refuse, keep the first, or the highest.",
-)
-UNIT = argument(
-    "--unit",
-    choices=get_args(Unit),
-    help="What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
-    "names whole ones.",
-)
-CLUSTER = argument(
-    "--cluster",
-    help="Questions that count as one: doc (those with the same main gold document), or a field of the questions, "
-    "e.g. conversation.",
-)
-VERDICTS = repeated(
-    "--verdicts",
-    dest="verdicts",
-    help="Verdicts on answers: FILE, or NAME=FILE for each system; by default those in the run folders, else those of "
-    "the lexical judge.",
-)
-JUDGE = argument(
-    "--judge", help="Whose verdicts in the run folders count, e.g. lexical; by default those that were kept last."
+ON_DUPLICATE, UNIT, CLUSTER, VERDICTS, JUDGE = declared(
+    WeighOptions, only=("on_duplicate", "unit", "cluster", "verdicts", "judge")
 )
 QUESTIONS = argument(
-    "questions", help="Questions, with gold answers or without: JSONL, JSON, text, a folder, rows of other tools."
+    "questions",
+    reads=True,
+    help="Questions, with gold answers or without: JSONL, JSON, text, a folder, rows of other tools.",
 )
 REVIEWED_RUNS = argument(
     "runs",
     nargs="+",
+    reads=True,
     help="One or several: a run folder, or outputs with answers (JSONL, rows of other tools); NAME=FILE.",
 )
 LABELS = repeated(
     "--labels",
     dest="labels",
+    reads=True,
     help="Where decisions of people are kept: FILE, or NAME=FILE for each system; by default in the run folders.",
 )
+TITLE = argument("--title", default="", help="Title of the form, in place of its own.")
+INSTRUCTIONS = argument("--instructions", type=Path, help="A text file with what raters are to know besides.")
+EXAMPLES = argument(
+    "--examples", type=Path, reads=True, help="Texts that the judge saw in its prompt, a line each: not counted."
+)
+POOLED = argument(
+    "sources",
+    nargs="+",
+    reads=True,
+    help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
+)
+CORPUS = argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder.")
 ITEM_TABLE = argument(
     "--table",
     choices=get_args(ItemTable),
@@ -150,15 +147,12 @@ REVIEW_FORMAT = _format("table", "markdown", "json", "html")
 SAFE_CSV = flag(
     "--safe-csv", help="In CSV, put ' before texts that a spreadsheet would compute: those that begin with = + - or @."
 )
-OUTPUT = argument("--output", "-o", type=Path, help="Write to this file instead.")
+OUTPUT = argument("--output", "-o", type=Path, writes=True, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
-_PROFILE = (
-    "Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, reranker, "
-    "monitoring, or a TOML file."
-)
-PROFILE = argument("--profile", "-p", help=_PROFILE)
+PROFILE = argument("--profile", "-p", help=PROFILE_HELP)
 OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
+MEASURE_ANEW = flag("--overwrite", help="Measure anew what the folder holds.")
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")
 MODEL = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
@@ -24,12 +24,15 @@ class Argument:
 
     settings   what argparse's `add_argument` takes
     shown      a default that a reader sees, and that is not among the values where the option is not given
+    reads      it names files that the command reads;   writes   it names files that the command writes
     """
 
     names: tuple[str, ...]
     help: str
     settings: dict[str, Any]
     shown: object = None
+    reads: bool = False
+    writes: bool = False
 
     @property
     def usage(self) -> str:
@@ -43,6 +46,11 @@ class Argument:
         name, nargs = str(self.settings["metavar"]), str(self.settings.get("nargs"))
         return {"?": f"[{name}]", "*": f"[{name}]...", "+": f"{name}..."}.get(nargs, name)
 
+    @property
+    def dest(self) -> str:
+        """Its name among the values."""
+        return str(self.settings.get("dest") or self.names[0].lstrip("-").replace("-", "_"))
+
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Let a parser take it; its default is shown behind its help."""
         default = self.settings.get("default")
@@ -50,11 +58,11 @@ class Argument:
         parser.add_argument(*self.names, help=f"{self.help}{shown}".replace("%", "%%"), **self.settings)
 
 
-def argument(*names: str, help: str, **settings: Any) -> Argument:
+def argument(*names: str, help: str, reads: bool = False, writes: bool = False, **settings: Any) -> Argument:
     """An argument, or an option with a value."""
     if not names[0].startswith("-"):
         settings.setdefault("metavar", names[0].upper())
-    return Argument(names, help, settings)
+    return Argument(names, help, settings, reads=reads, writes=writes)
 
 
 def repeated(*names: str, help: str, dest: str, **settings: Any) -> Argument:
@@ -67,9 +75,13 @@ def flag(*names: str, help: str, **settings: Any) -> Argument:
     return Argument(names, help, {"action": "store_true", **settings})
 
 
-def declared(*kinds: type[Options]) -> list[Argument]:
-    """The options that are declared for Python, as the command line spells them: values hold those that are given."""
-    return [argument for kind in kinds for argument in _declared(kind)]
+def declared(*kinds: type[Options], only: Sequence[str] = ()) -> list[Argument]:
+    """The options that are declared for Python, as the command line spells them: values hold those that are given.
+
+    only   the names of some, all without any
+    """
+    arguments = [argument for kind in kinds for argument in _declared(kind)]
+    return [argument for argument in arguments if not only or argument.dest in only]
 
 
 def _declared(kind: type[Options]) -> Iterator[Argument]:
@@ -81,7 +93,7 @@ def _declared(kind: type[Options]) -> Iterator[Argument]:
             settings["action"] = "append"
         if settings.get("action") == "store_true" or settings.get("nargs"):
             settings.pop("type", None)
-        yield Argument(tuple(flags), words["help"], settings, default)
+        yield Argument(tuple(flags), words["help"], settings, default, reads=words["reads"])
         if without:
             dest = without.removeprefix("--").replace("-", "_")
             yield flag(without, dest=dest, default=argparse.SUPPRESS, help=f"Ignore {name}, although there are some.")
@@ -111,13 +123,19 @@ def names(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Command:
-    """What `--help` shows of a command, and what its module's `run` takes by these names.
+    """What `--help` shows of a command, and what runs it.
 
-    raw   the one argument is the list of all words behind the command, which reads them itself
+    run     takes the values of the arguments by these names, behind the call of the command
+    calls   MODULE:NAME of the function of Python that the command stands for, imported before it runs
+    makes   MODULE:NAME of the class of its result, where the command chooses among the formats of that
+    raw     `run` takes the list of all words behind the command alone, and reads them itself
     """
 
     help: str
     arguments: Sequence[Argument]
+    run: Callable[..., int | None]
+    calls: str = ""
+    makes: str = ""
     raw: bool = False
 
     def parse(self, prog: str, words: list[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ _REFUSED = {"-Z": "z-scores are not supported", "-D": "debug output is not suppo
 _USAGE = "usage: steelyard trec-eval [-q] [-c] [-n] [-J] [-l N] [-M N] [-N N] [-m MEASURE[.PARAMS]] ... QRELS RUN"
 
 
-def run(arguments: list[str]) -> None:
+def trec_eval(arguments: list[str]) -> None:
     """Print what trec_eval prints for these arguments."""
     try:
         pairs, files = getopt.gnu_getopt(arguments, "hvqm:cl:nD:JN:M:R:T:oZ:", _LONG)

@@ -1,0 +1,154 @@
+"""The mechanism of all commands: their words become keywords of a function of Python, whose result is written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from steelyard.base.errors import InputError
+from steelyard.base.progress import Progress
+from steelyard.cli.options import OUTPUT
+from steelyard.cli.parser import Command
+from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.terminal import write_result
+from steelyard.io.named import run_paths
+from steelyard.io.source import source_of
+from steelyard.io.write import refuse_overwriting
+from steelyard.reports.words import Words, read_words
+from steelyard.reports.writing import chosen_format
+
+INTERRUPTED = 130
+"""The exit status of a command that the user interrupts."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command that was called: the function of Python behind it, and how its result is written.
+
+    function   that of the declaration of the command
+    output     the file of --output, where the command writes its result into one
+    """
+
+    function: Callable[..., Any]
+    words: Words
+    format: str
+    output: Path | None
+    safe_csv: bool
+
+    def compute(self, *data: Any, **options: Any) -> Any:
+        """The result of the function for data and options of the command."""
+        return self.function(*data, **keywords(options))
+
+    def ask(self, *data: Any, **options: Any) -> Any:
+        """The same under bars of progress."""
+        with self.progress() as bars:
+            return self.compute(*data, **options, progress=bars)
+
+    @contextmanager
+    def progress(
+        self,
+        kept: Callable[[KeyboardInterrupt], str] | None = None,
+        *,
+        after: float = SOON,
+        between_calls: bool = False,
+    ) -> Iterator[Progress]:
+        """Bars of progress, after some seconds.
+
+        kept     what is said behind "interrupted" where the user interrupts the command, which then ends
+        Raises   SystemExit.
+        """
+        try:
+            with progress_bars(self.words, after=after, between_calls=between_calls) as bars:
+                yield bars
+        except KeyboardInterrupt as interruption:
+            if kept is None:
+                raise
+            print(f"steelyard: interrupted; {kept(interruption)}", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+
+    def write(self, result: Any, **view: Any) -> None:
+        """Write a result into the output, else onto the screen, with the options of its view."""
+        write_result(result, self.format, self.output, lang=self.words.code, safe_csv=self.safe_csv, **view)
+
+
+def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None]:
+    """A command with the values of its arguments, ready to run: its function is imported, its outputs are checked.
+
+    Raises   InputError for a language or format in which it does not write; OutputError for an output that it reads.
+    """
+    words, format = read_words(values.pop("lang", None)), values.pop("format", None)
+    inputs = [path for item in command.arguments if item.reads for path in _paths(values.get(item.dest))]
+    for item in command.arguments:
+        for path in _paths(values.get(item.dest)) if item.writes else ():
+            refuse_overwriting(path, inputs)
+    output: Path | None = values.pop("output") if OUTPUT in command.arguments else None
+    shape = chosen_format(_named(command.makes), output, format) if command.makes else "table"
+    call = Call(_named(command.calls), words, shape, output, values.pop("safe_csv", False))
+    return partial(command.run, call, **values)
+
+
+def _named(name: str) -> Any:
+    """What MODULE:NAME is."""
+    module, _, own = name.partition(":")
+    return getattr(import_module(module), own)
+
+
+def _paths(value: object) -> list[str]:
+    """The paths that an argument names."""
+    texts = [] if value is None else [value] if isinstance(value, str | Path) else value
+    return run_paths(str(text) for text in texts) if isinstance(texts, Iterable) else []
+
+
+def keywords(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command by the names and with the values of Python.
+
+    Raises   InputError for verdicts, labels and numbers that are not named as they must be.
+    """
+    given = {name: value for name, value in options.items() if name != "no_labels"}
+    if "verdicts" in given:
+        from steelyard.experiment.door.choices import named_verdicts
+
+        given["verdicts"] = named_verdicts(given["verdicts"])
+    if "labels" in given or "no_labels" in options:
+        from steelyard.experiment.door.choices import named_labels
+
+        given["labels"] = named_labels(given.get("labels", ()), without="no_labels" in options)
+    if "anchors" in given:
+        given["anchors"] = tuple(given["anchors"])
+    if "numbers" in given:
+        given["numbers"] = parse_numbers(given["numbers"])
+    if "instructions" in given:
+        given["instructions"] = _text_of(given["instructions"])
+    if "examples" in given:
+        given["examples"] = [line.strip() for line in _text_of(given["examples"]).splitlines() if line.strip()]
+    return given
+
+
+def _text_of(file: Path | None) -> str:
+    """The text of a file, empty where none is named."""
+    return "" if file is None else source_of(file).read().decode(errors="replace").strip()
+
+
+def parse_numbers(values: Iterable[str]) -> dict[str, float]:
+    """NAME=NUMBER by name.
+
+    >>> parse_numbers(["cost_usd_per_million_tokens=0.04"])
+    {'cost_usd_per_million_tokens': 0.04}
+    """
+    numbers: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            numeric = float(number)
+        except ValueError:
+            raise InputError(f"--number {value}: expected NAME=NUMBER, such as latency_ms:p95=320") from None
+        if name in numbers:
+            raise InputError(f"--number {value}: {name} has a value already")
+        numbers[name] = numeric
+    return numbers

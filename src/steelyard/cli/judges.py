@@ -1,0 +1,121 @@
+"""The commands that ask judges, and those that let people review what judges said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.base import defaults
+
+if TYPE_CHECKING:
+    from steelyard.base.progress import Progress
+    from steelyard.cli.calls import Call
+
+FAILED = 1
+"""What `steelyard selftest --strict` exits with where the judge fails a test."""
+
+
+@contextmanager
+def _asking(call: Call, unwritten: str) -> Iterator[Progress]:
+    """Bars while a judge is asked; what a judge of the user's own prints goes to standard error, not among the result.
+
+    unwritten   what an interruption leaves unwritten, such as "verdicts were"
+    """
+    kept = f"no {unwritten} written. What a model answered is in the cache, and the same command does not ask it again"
+    with call.progress(lambda _: kept) as bars, redirect_stdout(sys.stderr):
+        yield bars
+
+
+def judge(call: Call, questions: str, outputs: str, *, judge: str, verdicts: Path | None, **options: Any) -> None:
+    """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
+    from steelyard.experiment.judging import JudgedRun, JudgeOptions, judge_panel, plan_judging
+
+    panel, weights, dry_run = (options.pop(name) for name in ("panel", "weights", "dry_run"))
+    kinds = {name: options.pop(name) for name in ("calibration", "tables", "new_nuggets", "units")}
+    settings, save = _settings(**options), True if verdicts is None else verdicts
+    result: Any
+    with _asking(call, "verdicts were") as bars:
+        if panel or weights:
+            of_one_judge = {f"--{name.replace('_', '-')}": value for name, value in kinds.items()}
+            of_one_judge |= {"--units": kinds["units"] != defaults.UNITS, "--judge": judge != defaults.JUDGE}
+            of_one_judge = {"--dry-run": dry_run, **of_one_judge, **settings}
+            result = judge_panel(
+                questions, outputs, panel or [], weights=weights, save=save, must_keep=True, of_one_judge=of_one_judge
+            )
+        else:
+            given = {name: value for name, value in kinds.items() if value is not None}
+            asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
+            result = (plan_judging if dry_run else call.function)(questions, outputs, judge, asked)
+    call.write(result, **({"questions": questions, "outputs": outputs} if isinstance(result, JudgedRun) else {}))
+
+
+def _settings(*, cache: bool, **settings: Any) -> dict[str, Any]:
+    """The settings of a judge that are given."""
+    return {name: value for name, value in settings.items() if value is not None} | ({} if cache else {"cache": None})
+
+
+def selftest(
+    call: Call, questions: str | None, outputs: str | None, *, judge: str, dry_run: bool, strict: bool, **options: Any
+) -> int:
+    """Test a judge, and write how it did; or what testing would take."""
+    from steelyard.experiment.self_testing import plan_self_test
+    from steelyard.judges.self_tests import SelfTests
+
+    calibration = options.pop("calibration")
+    keep = (calibration or call.output or Path("selftest")).parent
+    settings = {**_settings(**options), "calibration": calibration, "keep": keep}
+    with _asking(call, "results were") as bars:
+        if dry_run:
+            result = plan_self_test(judge, questions, outputs, **settings)
+        else:
+            result = call.function(judge, questions, outputs, progress=bars, **settings)
+    call.write(result, **({"file": calibration} if isinstance(result, SelfTests) else {}))
+    return FAILED if strict and isinstance(result, SelfTests) and result.failed else 0
+
+
+def label(
+    call: Call, questions: str, sources: list[str], *, judge: str, output: Path, dry_run: bool, **options: Any
+) -> None:
+    """Grade pooled documents and write the truth, and print what it is; or what that would take."""
+    from steelyard.rag.labelling import plan_labelling
+
+    settings = {"save": output, **_settings(**options)}
+    with _asking(call, "truth was") as bars:
+        if dry_run:
+            result = plan_labelling(questions, sources, judge, **settings)
+        else:
+            result = call.function(questions, sources, judge, progress=bars, **settings)
+    call.write(result, **({} if dry_run else {"file": str(output), "sources": sources}))
+
+
+def review_sample(call: Call, questions: str, runs: list[str], *, output: Path, **options: Any) -> None:
+    """Draw a sample, write the form, and say what was drawn."""
+    call.write(call.compute(questions, runs, output, lang=call.words.code, **options))
+
+
+def review_pool(call: Call, questions: str, sources: list[str], *, output: Path, into: Path, **options: Any) -> None:
+    """Pool documents, write the form, and say what it asks."""
+    call.write(call.compute(questions, sources, output, into, lang=call.words.code, **options))
+
+
+def review_import(call: Call, files: list[str], *, into: list[str]) -> None:
+    """Import labels from forms, and write what they are."""
+    from steelyard.experiment.door.choices import named_labels
+
+    call.write(call.function(files, into=named_labels(into)))
+
+
+def review_report(call: Call, questions: str, runs: list[str], *, measures: list[str], **options: Any) -> None:
+    """Write how far people agree with each other and with the judge."""
+    call.write(call.compute(questions, runs, measures or None, **options))
+
+
+def review_calibrate(call: Call, questions: str, runs: list[str], *, output: Path | None, **options: Any) -> None:
+    """Calibrate a judge, keep the calibration where a file is named, and write what it is."""
+    calibration = call.compute(questions, runs, **options)
+    if output is not None:
+        calibration.write(output)
+    call.write(calibration)

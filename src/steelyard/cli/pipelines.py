@@ -1,0 +1,125 @@
+"""The commands that run pipelines: over questions, over a grid of settings, in a chat, and over the bundled example."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.base.errors import InputError, StageError
+
+if TYPE_CHECKING:
+    from steelyard.base.choices import Unit
+    from steelyard.cli.calls import Call
+    from steelyard.rag.chatting import Assistant
+    from steelyard.reports.words import Words
+
+QUESTIONS_FAILED = 1
+"""What `--strict` exits with where any question failed."""
+_GOES_ON = "The same command goes on from there"
+_LEAVE = {"exit", "quit", "退出"}
+_PREVIEW = 100
+
+
+def run(
+    call: Call, config: Path | None, *, measures: list[str], overwrite: bool, strict: bool, output: Path | None,
+    cluster: str | None = None, **options: Any,
+) -> int:  # fmt: skip
+    """Run a pipeline or a target over questions, and weigh what it found."""
+    from steelyard.rag.config import Config
+    from steelyard.rag.runs.writer import RunInterrupted
+
+    def kept(interruption: KeyboardInterrupt) -> str:
+        if not isinstance(interruption, RunInterrupted):
+            return f"what was answered is kept. {_GOES_ON}"
+        n = interruption.n_answered
+        return f"{n} question{'s are' if n != 1 else ' is'} done and kept. {_GOES_ON}"
+
+    settings = Config.of_options(config, folder=output, **options)
+    with call.progress(kept, after=0) as bars:
+        weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
+    call.write(weighed)
+    return QUESTIONS_FAILED if strict and weighed.folder.n_failed else 0
+
+
+def sweep(
+    call: Call, config: Path, *, measures: list[str], seed: int, strict: bool, concurrency: int | None,
+    unit: Unit | None = None, **options: Any,
+) -> int:  # fmt: skip
+    """Run a grid of pipelines and print one table."""
+    from steelyard.rag.config import Config
+
+    with call.progress(lambda _: f"what was run is kept. {_GOES_ON}", after=0) as bars:
+        settings = Config.of_options(config, unit=unit, concurrency=concurrency)
+        swept = call.function(settings, measures=measures or None, seed=seed, progress=bars, **options)
+    call.write(swept, seed=seed)
+    return QUESTIONS_FAILED if strict and swept.n_failed else 0
+
+
+def chat(call: Call, config: Path, *, k: int | None) -> None:
+    """Answer questions until the user leaves."""
+    from steelyard.cli.progress import printed_waits
+    from steelyard.rag.config import Config
+    from steelyard.reports.formats.chat import greeting_text
+
+    settings = Config.read(config)
+    if k is not None:
+        settings = settings.with_k(k)
+    with call.progress(after=0) as bars:
+        assistant = call.function(settings, progress=bars)
+    print(greeting_text(assistant.pipeline, call.words))
+    with printed_waits(call.words):
+        _talk(assistant, call.words)
+
+
+def _talk(assistant: Assistant, words: Words) -> None:
+    from steelyard.cli.terminal import terminal_width
+    from steelyard.reports.formats.chat import assistant_text
+
+    while (query := _typed(words("chat.you"))) is not None:
+        if not query:
+            continue
+        try:
+            print(assistant_text(assistant, query, words, width=terminal_width() or _PREVIEW))
+        except (InputError, StageError) as error:
+            print(f"steelyard: {error}")
+
+
+def _typed(prompt: str) -> str | None:
+    """What the user types; None where they leave."""
+    try:
+        query = input(f"\n{prompt}").strip()
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return None
+    if not sys.stdin.isatty():
+        print(query)
+    return None if query.lower() in _LEAVE else query
+
+
+def demo(call: Call, folder: Path) -> None:
+    """Run the bundled example, and show how to do the same by hand."""
+    from steelyard.cli.terminal import screen_view, show
+    from steelyard.demo import ANSWER_MEASURES, ASSISTANT, CONFIGS, MEASURES, copy_data, demo_text, write_pages
+
+    copy_data(folder)
+    print(call.words("demo.intro") + "\n")
+    with call.progress(after=0) as bars:
+        example = call.function(folder, progress=bars)
+    show(demo_text(example, call.words, **screen_view()) + "\n")
+    print(write_pages(example, call.words) + "\n")
+    print(call.words("demo.by_hand", folder=folder) + "\n")
+    print(f"  cd {folder}")
+    if not shutil.which("steelyard"):
+        print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
+    flags, of_answers = (" ".join(f"-m {measure}" for measure in listed) for listed in (MEASURES, ANSWER_MEASURES))
+    runs = " ".join(f"runs/{name}" for name in CONFIGS)
+    print(f"  steelyard run hybrid.toml {flags}")
+    print(f"  steelyard evaluate questions.jsonl {runs} {flags}")
+    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segments language --cluster doc")
+    print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
+    print(f"  steelyard judge pilot.jsonl runs/{ASSISTANT}")
+    print(f"  steelyard evaluate pilot.jsonl runs/{ASSISTANT} {of_answers} -m ndcg@5")
+    print("  steelyard bench rerank bench.toml")
+    print("  steelyard chat hybrid-rerank.toml")

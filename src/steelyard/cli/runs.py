@@ -1,0 +1,143 @@
+"""The commands that weigh runs: they compute nothing, and hand on what the functions of the same names take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.base.errors import InputError
+from steelyard.base.nearest import nearest
+
+if TYPE_CHECKING:
+    from steelyard.cli.calls import Call
+    from steelyard.reports.benching import BenchReport
+
+
+def evaluate(
+    call: Call,
+    truth: str,
+    runs: list[str],
+    *,
+    measures: list[str],
+    per_query: bool,
+    profile: str | None = None,
+    **options: Any,
+) -> None:
+    """Weigh the runs, and rate them where there is a profile."""
+    rated = None
+    if profile is not None:
+        from steelyard.gates.profiles import Profile
+
+        rated = Profile.read(profile)
+    scores = call.ask(truth, runs, measures or (rated.measures if rated else ()) or None, **options)
+    call.write(scores, per_query=per_query, profile=rated)
+
+
+def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **options: Any) -> None:
+    """Compare the runs."""
+    if options.get("movers") and call.format in ("csv", "latex"):
+        raise InputError(f"--movers: rankings are not written as {call.format}; choose table, markdown or json")
+    call.write(call.ask(truth, runs, measures, **options))
+
+
+def plan(call: Call, truth: str | None, runs: list[str], *, measures: list[str], **options: Any) -> None:
+    """Plan from the pilot, or from a standard deviation."""
+    if truth is not None and not runs:
+        raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
+    call.write(call.ask(truth, runs or None, measures, **options))
+
+
+def diagnose(call: Call, truth: str, runs: list[str], *, stages: list[str], **options: Any) -> None:
+    """Diagnose the runs: where the gold was lost, what could be reached, and what to try."""
+    from steelyard.diagnosis.funnel import STAGES
+    from steelyard.diagnosis.outcomes import OUTCOMES
+
+    for stage in stages:
+        if stage not in (*STAGES, *OUTCOMES):
+            raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
+    call.write(call.ask(truth, runs, **options), stages=stages)
+
+
+def report(
+    call: Call, truth: str, runs: list[str], *, measures: list[str], output: list[Path], charts: Path | None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
+    from steelyard.cli.terminal import write_result
+    from steelyard.reports.formats.suffix import format_of
+    from steelyard.reports.report import Report
+    from steelyard.reports.writing import view_of
+
+    lang, formats = call.words.code, view_of(Report).formats
+    for path in output:
+        if format_of(path, None) not in formats or (format_of(path, None) == "table" and path.suffix != ".txt"):
+            raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
+    report = call.ask(truth, runs, measures, **options) if runs else _of_bench(truth, measures, **options)
+    for path in output:
+        write_result(report, format_of(path, None), path, lang=lang, safe_csv=call.safe_csv)
+        print(path)
+    if charts is not None:
+        for path in report.save_charts(charts, lang=lang):
+            print(path)
+    if not output and charts is None:
+        call.write(report)
+
+
+def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any) -> BenchReport:
+    """The report of a bench, whose modules take a moment to import.
+
+    Raises   InputError for options of runs, which were weighed when it was measured.
+    """
+    from steelyard.data.folders.manifests import find_bench_folder
+    from steelyard.reports.benching import BenchReport
+
+    if find_bench_folder(path) is None:
+        raise InputError(f"{path}: name the runs behind it; alone, only the folder of a bench has a report")
+    for name in [*(["measure"] if measures else []), *options]:
+        raise InputError(f"--{name.replace('_', '-')} is for runs, and only {path} is named; name a run behind it")
+    return BenchReport.read(path, title=title)
+
+
+def gate(
+    call: Call, scores: str | None, runs: list[str], *, junit: Path | None, summary: Path | None, **options: Any
+) -> int:
+    """Judge scores, and return 0 (pass), 1 (fail) or 3 (too few data)."""
+    verdict = call.compute(None, **options) if scores is None else call.ask(scores, runs or None, **options)
+    if junit is not None:
+        verdict.write(junit, format="junit", lang=call.words.code)
+    if summary is not None:
+        verdict.write(summary, format="markdown", lang=call.words.code)
+    call.write(verdict)
+    return int(verdict.exit_code)
+
+
+def agreement(call: Call, labels: list[str], *, runs: list[str], charts: Path | None, **options: Any) -> None:
+    """Compare the raters, and draw charts where a folder is named."""
+    result = call.ask(labels, runs=runs or None, **options)
+    if charts is not None:
+        from steelyard.reports.charts.agreement import draw_agreement
+        from steelyard.reports.charts.saving import save_drawings
+
+        save_drawings(lambda: draw_agreement(result, words=call.words), charts)
+    call.write(result)
+
+
+def measures(call: Call, name: str | None) -> None:
+    """List all measures, or explain one."""
+    from steelyard.cli.terminal import screen_view, show
+
+    show(call.function(name, **screen_view()))
+
+
+def convert(call: Call, source: str, target: Path, **options: Any) -> None:
+    """Read a run or a truth and write it in another format."""
+    conversion = call.function(source, target, safe_csv=call.safe_csv, **options)
+    if str(target) != "-":
+        print(f"{target}: {conversion}")
+
+
+def export(call: Call, questions: str, outputs: str, *, to: str, **options: Any) -> None:
+    """Write what another tool reads."""
+    exported = call.ask(questions, outputs, to, save=call.output or "-", **options)
+    if call.output is not None:
+        print(f"{call.output}: {exported}")
