@@ -70,6 +70,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: plan_labelling(ASKED, ANSWERED, scale="0-3"),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
+    "Ratings": lambda path: sy.rate(scores(), "production"),
     "Report": lambda path: sy.report(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
     "ReviewReport": lambda path: usual(),
     "SampledReview": lambda path: sy.review.sample(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from steelyard.experiment.table.scores import Scores
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
-    from steelyard.gates.ratings import Rating, rate
+    from steelyard.gates.ratings import Rating, Ratings, rate
     from steelyard.judges.grading.grades import Grades
     from steelyard.judges.panel import panel
     from steelyard.judges.people.calibration import Calibration
@@ -75,7 +75,7 @@ _HOMES = {
     "diagnosis.diagnosing": "Diagnosis diagnose",
     "gates.gating": "Gate gate",
     "gates.profiles": "Profile",
-    "gates.ratings": "Rating rate",
+    "gates.ratings": "Rating Ratings rate",
     "experiment.door.evaluation": "evaluate weigh",
     "experiment.exporting": "export",
     "experiment.judging": "judge",
@@ -135,6 +135,7 @@ __all__ = [
     "Profile",
     "Questions",
     "Rating",
+    "Ratings",
     "Repeats",
     "Report",
     "Review",

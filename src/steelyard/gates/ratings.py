@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import polars as pl
 
+from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import check_scores
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.profiles import Profile, profile_of
@@ -63,8 +65,26 @@ class Rating:
         return top > 0 and self.level == tuple(self.levels)[top - 1]
 
 
-class Ratings(list[Rating]):
-    """Ratings in order, and as columns."""
+@dataclass(frozen=True, repr=False)
+class Ratings(Result, Sequence[Rating]):
+    """Ratings of all systems by a profile, in order."""
+
+    VIEW = "views.ratings"
+
+    ratings: tuple[Rating, ...]
+    profile: Profile
+
+    @overload
+    def __getitem__(self, place: int) -> Rating: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Rating]: ...
+
+    def __getitem__(self, place: int | slice) -> Rating | Sequence[Rating]:
+        return self.ratings[place]
+
+    def __len__(self) -> int:
+        return len(self.ratings)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -119,7 +139,7 @@ def rate(
     values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
     place = {system: i for i, system in enumerate(scores.systems)}
     ratings = (_rating(value, profile) for value in values)
-    return Ratings(sorted(ratings, key=lambda rating: (place[rating.system], rating.level is None)))
+    return Ratings(tuple(sorted(ratings, key=lambda rating: (place[rating.system], rating.level is None))), profile)
 
 
 def _rating(value: StandardValue, profile: Profile) -> Rating:

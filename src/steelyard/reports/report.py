@@ -127,7 +127,7 @@ def report(
     comparison, latencies = None, weighing.latency_ms
     if len(scores.systems) > 1 and scores.primary not in scores.without_gold:
         comparison = compare_scores(scores, weighing, CompareOptions.of(vars(declared)))
-    ratings = rate(scores, profile, latency_ms=latencies)
+    ratings = list(rate(scores, profile, latency_ms=latencies))
     by_baseline = comparison.baseline if comparison is not None else None
     diagnosing = DiagnoseOptions(k=declared.k, baseline=by_baseline, reranked=declared.reranked)
     diagnosis = diagnose_weighing(weighing, diagnosing, scores=scores, **counted)

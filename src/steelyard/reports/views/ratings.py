@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import polars as pl
+
 from steelyard.gates.profiles import Profile
-from steelyard.gates.ratings import Rating
+from steelyard.gates.ratings import Rating, Ratings
 from steelyard.reports.views.numbers import amount, number
 from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.view import View
 from steelyard.reports.words import Words
 
 _DIGITS = 4
@@ -143,3 +146,19 @@ def interval_text(low: float, high: float, n: int, handed_in: bool) -> str:
 
 def _end(value: float) -> str:
     return number(value, 3) if abs(value) < 10 or math.isinf(value) else f"{value:.4g}".replace("-", "−")
+
+
+def _papers(ratings: Ratings, words: Words) -> list[Sheet]:
+    return rating_sheets(ratings, ratings.profile, words)
+
+
+VIEWS = {
+    Ratings: View[Ratings](
+        "ratings",
+        blocks=lambda ratings, look: _papers(ratings, look.words),
+        data=lambda ratings, words: {"profile": ratings.profile.name, "ratings": ratings.frame.to_dicts()},
+        rows=lambda ratings: ratings.frame.with_columns(pl.col("could_be", "out_of_reach").list.join(",")),
+        papers=_papers,
+        has_parts=True,
+    )
+}
