@@ -14,9 +14,10 @@ import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.bench.run.planning import plan_bench
-from steelyard.experiment.judging import JudgeOptions, judge_run, plan_judging
+from steelyard.experiment.judging import judge_run, plan_judging
+from steelyard.judges.judging import JudgeOptions
 from steelyard.rag.config import Config
-from steelyard.rag.labelling import plan_labelling
+from steelyard.rag.labelling import LabelOptions
 from steelyard.rag.sweeping import Swept
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
 from steelyard.reports.benching import BenchReport
@@ -68,7 +69,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
-    "LabellingPlan": lambda path: plan_labelling(ASKED, ANSWERED, scale="0-3"),
+    "LabellingPlan": lambda path: LabelOptions(scale="0-3").plan(ASKED, ANSWERED),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "Ratings": lambda path: sy.rate(scores(), "production"),
     "Report": lambda path: sy.report(sy.weigh(TRUTH, RUNS), date="2026-11-22"),

@@ -15,7 +15,8 @@ from steelyard.base.progress import Progress, no_progress
 from steelyard.data.corpus import Passage
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.door.evaluation import weigh
-from steelyard.experiment.judging import JudgedRun, JudgeOptions, judge_run
+from steelyard.experiment.judging import JudgedRun, judge_run
+from steelyard.judges.judging import JudgeOptions
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW
 from steelyard.reports.formats.blocks import blocks_terminal

@@ -13,13 +13,14 @@ from steelyard.bench.run.planning import plan_bench
 from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
 from steelyard.experiment.converting import convert
-from steelyard.experiment.judging import JudgeOptions, judge_run, plan_judging
-from steelyard.experiment.self_testing import plan_self_test
+from steelyard.experiment.judging import judge_run, plan_judging
+from steelyard.experiment.self_testing import SelfTestOptions
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
+from steelyard.judges.judging import JudgeOptions
 from steelyard.judges.people.review import Decision
 from steelyard.rag.config import Config
-from steelyard.rag.labelling import plan_labelling
+from steelyard.rag.labelling import LabelOptions
 from steelyard.rag.sweeping import sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.reports.formats.blocks import blocks_terminal
@@ -198,7 +199,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("-n 20 --seed 3", lambda: sy.self_test(n=20, seed=3).text(lang="en", width=80)),
         (
             "answers.jsonl run=answers.jsonl --threshold 0.5 --dry-run -f json",
-            lambda: plan_self_test("lexical", "answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
+            lambda: SelfTestOptions().plan("lexical", "answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
         ),
     ],
     "review sample": [
@@ -281,7 +282,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ),
         (
             "answers.jsonl run=answers.jsonl -o other.jsonl --dry-run -f json",
-            lambda: plan_labelling("answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
+            lambda: LabelOptions().plan("answers.jsonl", "run=answers.jsonl").text("json", lang="en"),
         ),
     ],
     "export": [

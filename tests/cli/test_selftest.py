@@ -103,7 +103,7 @@ def test_ctrl_c_says_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("steelyard.experiment.self_testing.self_test", interrupt)
+    monkeypatch.setattr("steelyard.experiment.self_testing.SelfTestOptions.run", interrupt)
     status, _, errors = _tested()
     assert status == 130
     assert "interrupted; no results were written" in errors

@@ -12,7 +12,7 @@ from steelyard.judges.people.review import Decision, Drawn, Review
 from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
-from steelyard.reviewing.sampling import draw
+from tests.reviewing.small import sampled
 
 Says = Callable[[str], bool]
 """Whether a person calls an item supported."""
@@ -49,7 +49,7 @@ def review(
     verdicts: Verdicts, tables: Sequence[ItemTable], n: int, says: Says, *, unit: Drawn = "item", system: str = "run"
 ) -> Review:
     """A random sample of items, or answers, all of which one person decided."""
-    samples = [draw(verdicts, table, n, seed=1, system=system, unit=unit) for table in tables]
+    samples = [sampled(verdicts, table, n, seed=1, system=system, unit=unit) for table in tables]
     decisions = [
         Decision(item.item_id, "ann", "supported" if says(item.item_id) else "not_found")
         for sample in samples

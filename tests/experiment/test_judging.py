@@ -14,7 +14,8 @@ from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
-from steelyard.experiment.judging import JudgeOptions, judge, judge_run, plan_judging
+from steelyard.experiment.judging import judge, judge_run, plan_judging
+from steelyard.judges.judging import JudgeOptions
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import VerdictTable
 from steelyard.rag.pipeline.pipeline import Pipeline

@@ -236,7 +236,8 @@ def _configurations(folder: Path) -> list[Target]:
     app(["run", str(folder / "small.toml"), "-o", str(folder / "done")])
     verdicts = scored([0.1, 0.4, 0.6, 0.9] * 5)
     people = labelled(verdicts, [False, True, True, True] * 5)
-    calibrate(verdicts, people, self_tests=[SelfTest("gold", 9, 1, 0.01, 0.5, 0.1)]).write(folder / "judge.json")
+    calibration = calibrate(verdicts, people).with_self_tests((SelfTest("gold", 9, 1, 0.01, 0.5, 0.1),))
+    calibration.write(folder / "judge.json")
     profiled = ("--profile", "profile.toml", "--number", "latency=100", "--min-questions", "2")
     gate = ("gate", "scores.json", *profiled)
     finished = (

@@ -9,8 +9,8 @@ from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import drafts
-from steelyard.judges.answers.refining import Sentences, sentences_of, splitter_of, with_claims
-from steelyard.judges.judging import judge_answers
+from steelyard.judges.answers.refining import Refined, ability, sentences_of, with_claims
+from steelyard.judges.judging import JudgeOptions, judge_answers
 from tests.judges.fakes import Within
 
 CHUNKS = [{"id": "h#1", "text": "The hall opens at 9 and has a garden."}]
@@ -24,9 +24,9 @@ class Splitting(Within):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[Sentences] = []
+        self.asked: list[Refined] = []
 
-    def split(self, answers: Sequence[Sentences]) -> list[list[tuple[str, ...] | None]]:
+    def split(self, answers: Sequence[Refined]) -> list[list[tuple[str, ...] | None]]:
         self.asked += answers
         return [[self._claims(text) for text in answer.texts] for answer in answers]
 
@@ -65,7 +65,7 @@ def test_claims_have_place_and_citations_of_their_sentence() -> None:
 
 
 def test_claims_are_judged_one_by_one() -> None:
-    verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), units="claims")
+    verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), JudgeOptions(units="claims"))
     record = verdicts.records["q1"]
     assert verdicts.recipe["units"] == "claims"
     assert [row[0].label if row else "" for row in record.support] == ["", "supported", "not_found", "not_found", ""]
@@ -80,4 +80,4 @@ def test_without_answers_nothing_is_split() -> None:
 @pytest.mark.parametrize("judge", [None, Within()])
 def test_a_judge_that_splits_nothing_is_refused(judge: Any) -> None:
     with pytest.raises(InputError, match="splits no sentences into claims"):
-        splitter_of(judge)
+        ability(judge, "split")

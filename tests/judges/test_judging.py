@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import NOT_ASKED, TABLES
-from steelyard.judges.judging import cases_of, judge_answers
+from steelyard.judges.judging import JudgeOptions, asked_of, judge_answers
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Case, JudgedAnswer, Verdict, VerdictTable
 from tests.judges.fakes import Scripted, Within
@@ -40,7 +40,7 @@ LINES: list[dict[str, Any]] = [
 
 
 def _judged(judge: Any = None, **options: Any) -> Verdicts:
-    return judge_answers(QUESTIONS, Outputs(LINES, name="mine"), judge or Within(), **options)
+    return judge_answers(QUESTIONS, Outputs(LINES, name="mine"), judge or Within(), JudgeOptions(**options))
 
 
 def _labels(rows: Sequence[Sequence[Verdict]]) -> list[list[str]]:
@@ -118,7 +118,7 @@ def test_only_the_tables_that_are_wanted_are_asked() -> None:
         "supported",
         "not_found",
     ]
-    assert cases_of(QUESTIONS, Outputs(LINES), judge, tables) == judge.cases
+    assert asked_of(QUESTIONS, Outputs(LINES), judge, JudgeOptions(tables=tables))[0] == judge.cases
 
 
 def test_nuggets_are_judged_by_the_answer_without_its_marks() -> None:
@@ -138,17 +138,17 @@ def test_nuggets_are_judged_by_the_answer_without_its_marks() -> None:
     answers = {"q1": "It opens at 9 [h#1].", "q2": ""}
     outputs = Outputs([{"qid": qid, "retrieved": CHUNKS, "answer": answer} for qid, answer in answers.items()])
     judge = Within()
-    verdicts = judge_answers(questions, outputs, judge, tables=["nuggets", "relevance"])
+    verdicts = judge_answers(questions, outputs, judge, JudgeOptions(tables=["nuggets", "relevance"]))
     assert [(case.premise, case.hypotheses, case.table) for case in judge.cases] == [
         ("It opens at 9.", ("opens at 9", "garden"), "nuggets")
     ]
     assert [(n.credit, n.vital) for n in verdicts.records["q1"].nuggets] == [(1.0, True), (0.0, False)]
     assert [(n.credit, n.reason) for n in verdicts.records["q2"].nuggets] == [(0.0, "empty")]
     assert verdicts.records["q1"].grade is None
-    graded = judge_answers(questions, outputs, Grading(), tables=["nuggets", "relevance"]).records
+    graded = judge_answers(questions, outputs, Grading(), JudgeOptions(tables=["nuggets", "relevance"])).records
     assert [n.credit for n in graded["q1"].nuggets] == [0.5, 0.5]
     assert (graded["q1"].grade, graded["q2"].grade) == (Verdict("supported", 0.5, "partly"), None)
-    unasked = judge_answers(questions, outputs, Grading(), tables=["support"]).records["q1"]
+    unasked = judge_answers(questions, outputs, Grading(), JudgeOptions(tables=["support"])).records["q1"]
     assert ([n.credit for n in unasked.nuggets], unasked.grade) == ([None, None], None)
 
 
@@ -161,7 +161,9 @@ def test_blocks_make_no_difference_and_progress_ends_with_all() -> None:
         wants_all_at_once = True
 
     steps: list[tuple[str, int, int]] = []
-    in_blocks = judge_answers(questions, Outputs(lines), Within(), progress=lambda *step: steps.append(step))
+    in_blocks = judge_answers(
+        questions, Outputs(lines), Within(), JudgeOptions(progress=lambda *step: steps.append(step))
+    )
     at_once = judge_answers(questions, Outputs(lines), AtOnce())
     assert in_blocks.records == at_once.records
     assert steps == [("answers", done, n) for done in (0, 64, 128, 192, n)]
@@ -173,7 +175,7 @@ def test_what_a_judge_counts_of_its_calls_is_in_the_recipe_and_not_in_the_method
             return {"calls": len(self.cases)}
 
     verdicts = _judged(Counting())
-    assert verdicts.recipe["calls"] == {"calls": len(cases_of(QUESTIONS, Outputs(LINES), Counting()))}
+    assert verdicts.recipe["calls"] == {"calls": len(asked_of(QUESTIONS, Outputs(LINES), Counting())[0])}
     assert "calls" not in verdicts.method
 
 

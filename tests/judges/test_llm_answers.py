@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.experiment.judging import JudgeOptions, judge, plan_judging
+from steelyard.experiment.judging import judge, plan_judging
+from steelyard.judges.judging import JudgeOptions
 from tests.judges.llm_server import PATH, QUICK, REFUSAL, edits, items, judging, says_json
 from tests.rag.server import Server, status
 

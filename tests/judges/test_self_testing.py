@@ -13,7 +13,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.experiment.self_testing import plan_self_test
+from steelyard.experiment.self_testing import SelfTestOptions
 from steelyard.judges.lexical.words import ENGLISH_NUMBERS
 from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.trials.trials import MAKERS, trial_texts
@@ -177,16 +177,16 @@ def test_no_trials_are_refused() -> None:
 def test_a_model_is_asked_twice_about_repeats_whatever_the_cache_keeps(tmp_path: Path) -> None:
     pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
     with judging() as server:
-        settings = {**QUICK, "model": "m", "base_url": server.base_url, "n": 3, "keep": tmp_path}
-        plan = plan_self_test("llm", **settings)
+        settings = {**QUICK, "model": "m", "base_url": server.base_url}
+        plan = SelfTestOptions(n=3, keep=tmp_path, settings=settings).plan("llm")
         assert server.seen(PATH) == []
         assert not list(tmp_path.iterdir())
-        tests = sy.self_test("llm", **settings)
+        tests = sy.self_test("llm", n=3, keep=tmp_path, **settings)
         n_calls = len(server.seen(PATH))
         assert n_calls == plan.n_calls == tests.recipe["calls"]["calls"]
         repeated = tests.trials.filter(pl.col("test") == "repeats")
         assert repeated["result"].to_list() == ["passed"] * 3
         sources = Counter(block(request.body, "SOURCE") for request in server.seen(PATH))
         assert all(sources[premise] >= 2 for premise in repeated["premise"])
-        assert sy.self_test("llm", **settings).frame.equals(tests.frame)
+        assert sy.self_test("llm", n=3, keep=tmp_path, **settings).frame.equals(tests.frame)
         assert len(server.seen(PATH)) == n_calls

@@ -10,7 +10,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.judges.grading.grades import GradedPair
-from steelyard.rag.labelling import plan_labelling
+from steelyard.rag.labelling import LabelOptions
 
 QUESTIONS = [{"qid": "q1", "query": "red apple"}, {"qid": "q2", "query": "蓝色的梨"}]
 TEXTS = {"a": "A red apple.", "b": "A red car.", "c": "Nothing here.", "d": "蓝色的梨很甜。", "e": "绿色的瓜"}
@@ -225,7 +225,9 @@ def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     def never(pairs: list[Any]) -> list[Any]:
         raise AssertionError
 
-    plan = plan_labelling(QUESTIONS, outputs(q1="ab", q2="d"), never, keep={"q1": {"a": 1}}, save=tmp_path / "g.jsonl")
+    plan = LabelOptions(keep={"q1": {"a": 1}}, save=tmp_path / "g.jsonl").plan(
+        QUESTIONS, outputs(q1="ab", q2="d"), never
+    )
     assert (plan.n_questions, plan.n_pairs, plan.n_people, plan.n_calls) == (2, 3, 1, None)
     assert list(tmp_path.iterdir()) == []
 

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.judges.people.review import StratifiedSample
+from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.reviewing.forms import ItemsFile, ListedItem, review_id_of
 from steelyard.reviewing.rounds import Round
+from steelyard.reviewing.sampling import draw, members, strata_of, undrawn
 
 N_QUESTIONS = 12
 QUESTIONS = [
@@ -71,3 +74,12 @@ def saved(
     path = folder / f"{name or f'{rater}-{date}'}.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def sampled(
+    verdicts: Verdicts, table: Any, n: int, *, seed: int, system: str, unit: Any = "item",
+    others: Sequence[Verdicts] = (), earlier: StratifiedSample | None = None,
+) -> StratifiedSample:  # fmt: skip
+    """A first sample of some verdicts, or n more than were drawn earlier."""
+    strata = strata_of(members(verdicts, table, unit, others), n, unit)
+    return draw(earlier or undrawn(verdicts, table, strata, system=system, seed=seed, unit=unit), n)

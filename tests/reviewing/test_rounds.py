@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.base.options import ReviewOptions
 from steelyard.judges.people.review import Decision, Review
 from steelyard.reviewing.rounds import Round, conflicts_round, next_round
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed
@@ -18,7 +19,7 @@ RUNS = {"good": outputs(), "bad": outputs(wrong=range(0, 12, 3))}
 
 
 def opened(runs: object = RUNS, **options: Any) -> list[ReviewedSystem]:
-    return open_reviewed(QUESTIONS, runs, begin=True, **options)[1]
+    return open_reviewed(QUESTIONS, runs, ReviewOptions(**options), begin=True)[1]
 
 
 def never(pairs: Sequence[tuple[str, str]]) -> list[bool]:

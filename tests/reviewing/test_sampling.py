@@ -16,13 +16,13 @@ from steelyard.reviewing.sampling import (
     DISPUTED,
     Member,
     allocation,
-    draw,
     items_digest,
     members,
     residual_variance,
     size_for_width,
     strata_of,
 )
+from tests.reviewing.small import sampled
 
 LABELS: tuple[Label, ...] = ("supported", "not_found", "contradicted", "not_judged")
 
@@ -46,7 +46,7 @@ def verdicts_of(n_questions: int, seed: int = 0, n_units: int = 4, threshold: fl
 
 
 def test_strata_part_what_is_supported_by_score() -> None:
-    sample = draw(verdicts_of(100), "grounded", 100, seed=1, system="s")
+    sample = sampled(verdicts_of(100), "grounded", 100, seed=1, system="s")
     assert len(sample.strata) == 6
     assert sample.n_members == 400
     assert len(sample.drawn) == 100
@@ -60,7 +60,7 @@ def test_strata_part_what_is_supported_by_score() -> None:
 
 @pytest.mark.parametrize(("n", "n_strata"), [(5, 1), (19, 1), (20, 2), (45, 4), (1000, 6)])
 def test_fewer_to_draw_make_fewer_strata(n: int, n_strata: int) -> None:
-    assert len(draw(verdicts_of(50), "grounded", n, seed=1, system="s").strata) == n_strata
+    assert len(sampled(verdicts_of(50), "grounded", n, seed=1, system="s").strata) == n_strata
 
 
 def test_labels_without_scores_are_strata() -> None:
@@ -78,11 +78,11 @@ def test_labels_without_scores_are_strata() -> None:
 
 def test_every_member_is_as_likely_as_its_stratum_says() -> None:
     verdicts, times = verdicts_of(15), Counter[str]()
-    first = draw(verdicts, "grounded", 20, seed=0, system="s")
+    first = sampled(verdicts, "grounded", 20, seed=0, system="s")
     undrawn = tuple(replace(stratum, drawn=()) for stratum in first.strata)
     for seed in range(2000):
         again = replace(first, seed=seed, strata=undrawn)
-        sample = draw(verdicts, "grounded", 20, seed=seed, system="s", earlier=again)
+        sample = sampled(verdicts, "grounded", 20, seed=seed, system="s", earlier=again)
         times.update(sample.drawn)
     for stratum in sample.strata:
         shares = np.array([times[id] for id in stratum.members]) / 2000
@@ -92,38 +92,38 @@ def test_every_member_is_as_likely_as_its_stratum_says() -> None:
 
 def test_a_later_draw_goes_on() -> None:
     verdicts = verdicts_of(50)
-    first = draw(verdicts, "grounded", 60, seed=1, system="s")
-    second = draw(verdicts, "grounded", 40, seed=99, system="s", earlier=first)
+    first = sampled(verdicts, "grounded", 60, seed=1, system="s")
+    second = sampled(verdicts, "grounded", 40, seed=99, system="s", earlier=first)
     assert second.seed == 1
     assert len(second.drawn) == 100
     for before, after in zip(first.strata, second.strata, strict=True):
         assert before.members == after.members
         assert after.drawn[: len(before.drawn)] == before.drawn
-    whole = draw(verdicts, "grounded", 1000, seed=1, system="s", earlier=second)
+    whole = sampled(verdicts, "grounded", 1000, seed=1, system="s", earlier=second)
     assert sorted(whole.drawn) == sorted(id for stratum in first.strata for id in stratum.members)
 
 
 def test_systems_share_what_is_drawn() -> None:
-    one, other = (draw(verdicts_of(100, seed), "grounded", 100, seed=5, system="s") for seed in (1, 2))
+    one, other = (sampled(verdicts_of(100, seed), "grounded", 100, seed=5, system="s") for seed in (1, 2))
     assert len({*one.drawn} & {*other.drawn}) > 60
-    assert len({*one.drawn} & {*draw(verdicts_of(100, 2), "grounded", 100, seed=6, system="s").drawn}) < 40
+    assert len({*one.drawn} & {*sampled(verdicts_of(100, 2), "grounded", 100, seed=6, system="s").drawn}) < 40
 
 
 def test_what_judges_differ_on_is_drawn_more() -> None:
     judges = [verdicts_of(100), verdicts_of(100, threshold=0.4)]
-    sample = draw(judges[0], "grounded", 100, seed=1, system="s", others=judges[1:])
+    sample = sampled(judges[0], "grounded", 100, seed=1, system="s", others=judges[1:])
     *agreed, disputed = sample.strata
     assert disputed.name == DISPUTED
     assert {m.score for m in members(judges[0], "grounded") if m.id in disputed.members} <= {
         n / 1000 for n in range(400, 500)
     }
     assert disputed.probability > 1.4 * agreed[0].probability
-    alone = draw(judges[0], "grounded", 100, seed=1, system="s", others=[judges[0]])
+    alone = sampled(judges[0], "grounded", 100, seed=1, system="s", others=[judges[0]])
     assert DISPUTED not in [stratum.name for stratum in alone.strata]
 
 
 def test_whole_answers_are_drawn_by_question() -> None:
-    sample = draw(verdicts_of(40), "grounded", 20, seed=1, system="s", unit="answer")
+    sample = sampled(verdicts_of(40), "grounded", 20, seed=1, system="s", unit="answer")
     assert sample.unit == "answer"
     assert {*sample.drawn} < {f"q{n}" for n in range(40)}
     assert len(sample.drawn) == 20
@@ -137,7 +137,7 @@ def test_an_item_that_comes_twice_is_asked_once() -> None:
 
 def test_without_items_there_is_nothing_to_draw() -> None:
     with pytest.raises(sy.InputError, match="hybrid: has no items of the table grounded"):
-        draw(Verdicts([JudgedAnswer("q", "abstained")]), "grounded", 10, seed=1, system="hybrid")
+        sampled(Verdicts([JudgedAnswer("q", "abstained")]), "grounded", 10, seed=1, system="hybrid")
 
 
 def test_digests_are_of_what_a_judge_says() -> None:

@@ -401,6 +401,32 @@ class GateKeywords(WeighKeywords, total=False):
     max_below_people: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions(Options):
+    """Whose verdicts, and which labels, a review is of.
+
+    examples   texts that the judge was shown in its prompt, which do not count
+    against    further judges, to see where they differ
+    """
+
+    judge: str | None = None
+    verdicts: object = None
+    labels: object = None
+    examples: Sequence[str] = ()
+    against: Sequence[str] = ()
+    seed: int = defaults.SEED
+
+
+class ReviewKeywords(TypedDict, total=False):
+    """`ReviewOptions` as keywords."""
+
+    judge: str | None
+    verdicts: object
+    labels: object
+    examples: Sequence[str]
+    seed: int
+
+
 VERBS: Mapping[str, tuple[type[Options], ...]] = {
     "evaluate": (WeighOptions,),
     "compare": (CompareOptions, WeighOptions),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.base import defaults
+from steelyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from steelyard.base.progress import Progress
@@ -31,7 +32,8 @@ def _asking(call: Call, unwritten: str) -> Iterator[Progress]:
 
 def judge(call: Call, questions: str, outputs: str, *, judge: str, verdicts: Path | None, **options: Any) -> None:
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
-    from steelyard.experiment.judging import JudgedRun, JudgeOptions, judge_panel, plan_judging
+    from steelyard.experiment.judging import JudgedRun, judge_panel, plan_judging
+    from steelyard.judges.judging import JudgeOptions
 
     panel, weights, dry_run = (options.pop(name) for name in ("panel", "weights", "dry_run"))
     kinds = {name: options.pop(name) for name in ("calibration", "tables", "new_nuggets", "units")}
@@ -41,10 +43,11 @@ def judge(call: Call, questions: str, outputs: str, *, judge: str, verdicts: Pat
         if panel or weights:
             of_one_judge = {f"--{name.replace('_', '-')}": value for name, value in kinds.items()}
             of_one_judge |= {"--units": kinds["units"] != defaults.UNITS, "--judge": judge != defaults.JUDGE}
-            of_one_judge = {"--dry-run": dry_run, **of_one_judge, **settings}
-            result = judge_panel(
-                questions, outputs, panel or [], weights=weights, save=save, must_keep=True, of_one_judge=of_one_judge
-            )
+            for name in (name for name, value in {"--dry-run": dry_run, **of_one_judge, **settings}.items() if value):
+                raise InputError(
+                    f"{name} is of one judge, and a panel is of verdicts that its members left; leave it out"
+                )
+            result = judge_panel(questions, outputs, panel or [], weights=weights, save=save, must_keep=True)
         else:
             given = {name: value for name, value in kinds.items() if value is not None}
             asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
@@ -61,17 +64,14 @@ def selftest(
     call: Call, questions: str | None, outputs: str | None, *, judge: str, dry_run: bool, strict: bool, **options: Any
 ) -> int:
     """Test a judge, and write how it did; or what testing would take."""
-    from steelyard.experiment.self_testing import plan_self_test
+    from steelyard.experiment.self_testing import SelfTestOptions
     from steelyard.judges.self_tests import SelfTests
 
-    calibration = options.pop("calibration")
+    n, seed, calibration = (options.pop(name) for name in ("n", "seed", "calibration"))
     keep = (calibration or call.output or Path("selftest")).parent
-    settings = {**_settings(**options), "calibration": calibration, "keep": keep}
+    asked = SelfTestOptions(n=n, seed=seed, calibration=calibration, keep=keep, settings=_settings(**options))
     with _asking(call, "results were") as bars:
-        if dry_run:
-            result = plan_self_test(judge, questions, outputs, **settings)
-        else:
-            result = call.function(judge, questions, outputs, progress=bars, **settings)
+        result = asked.plan(judge, questions, outputs) if dry_run else asked.run(judge, questions, outputs, bars)
     call.write(result, **({"file": calibration} if isinstance(result, SelfTests) else {}))
     return FAILED if strict and isinstance(result, SelfTests) and result.failed else 0
 
@@ -80,14 +80,12 @@ def label(
     call: Call, questions: str, sources: list[str], *, judge: str, output: Path, dry_run: bool, **options: Any
 ) -> None:
     """Grade pooled documents and write the truth, and print what it is; or what that would take."""
-    from steelyard.rag.labelling import plan_labelling
+    from steelyard.rag.labelling import LabelOptions
 
-    settings = {"save": output, **_settings(**options)}
+    of_pool = {name: options.pop(name) for name in ("scale", "depth", "keep", "corpus", "unit")}
+    asked = LabelOptions(**of_pool, save=output, settings=_settings(**options))
     with _asking(call, "truth was") as bars:
-        if dry_run:
-            result = plan_labelling(questions, sources, judge, **settings)
-        else:
-            result = call.function(questions, sources, judge, progress=bars, **settings)
+        result = asked.plan(questions, sources, judge) if dry_run else asked.run(questions, sources, judge, bars)
     call.write(result, **({} if dry_run else {"file": str(output), "sources": sources}))
 
 

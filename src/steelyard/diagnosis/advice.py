@@ -97,7 +97,6 @@ def advise(facts: Facts) -> list[Advice]:
 
 
 def advice_on(
-    facts: Facts,
     code: str,
     system: SystemFacts,
     *,
@@ -113,5 +112,5 @@ def advice_on(
     """
     if measure is None:
         gain = min(gain, system.room(query_ids))
-    common = {"k": facts.k, "total": int(system.winnable.sum()), "n": len(query_ids), "system": system.name}
-    return Advice(code, systems or (system.name,), measure or facts.measure, float(gain), common | numbers, query_ids)
+    common = {"k": system.k, "total": int(system.winnable.sum()), "n": len(query_ids), "system": system.name}
+    return Advice(code, systems or (system.name,), measure or system.measure, float(gain), common | numbers, query_ids)

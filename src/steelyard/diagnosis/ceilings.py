@@ -179,9 +179,11 @@ class Ceilings:
 class Values:
     """Values of m measures for every question; s systems, q questions, n candidate counts.
 
+    measures        m of them
     base, reached   (s, m, q);   perfect   (s, m, n, q), NaN where the lists are not that deep
     """
 
+    measures: Sequence[Measure]
     base: Floats
     reached: Floats
     perfect: Floats
@@ -200,19 +202,19 @@ def values(lists: Sequence[Lists], measures: Sequence[Measure]) -> Values:
             if of_system.reach(n):
                 best = perfect_reranking(of_system.before, n)
                 perfect[i, :, place] = [spec(best) for spec in measures]
-    return Values(base, reached, perfect)
+    return Values(measures, base, reached, perfect)
 
 
 def ceilings(
-    lists: Sequence[Lists], measures: Sequence[Measure], values: Values, curves: Curves, *, k: int,
+    lists: Sequence[Lists], values: Values, curves: Curves, *, k: int,
     deeper_names: Sequence[str] = ("recall", "hit_rate"),
 ) -> Ceilings:  # fmt: skip
     """Means of what could be reached.
 
-    values   of `values`, with the same lists and measures;   curves   of the same lists, in the same order
+    values   of `values`, with the same lists;   curves   of the same lists, in the same order
     deeper_names   measures of the curves, with more results than k
     """
-    systems, names = curves.systems, [str(measure) for measure in measures]
+    systems, names = curves.systems, [str(measure) for measure in values.measures]
     depths = [depth for depth in curves.ks if depth > k and depth in NS]
     deeper = [[[curves.at(i, name, depth) for depth in depths] for name in deeper_names] for i in range(len(systems))]
     return Ceilings(

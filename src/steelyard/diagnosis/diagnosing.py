@@ -242,7 +242,7 @@ def _facts(
     curve_names = dict.fromkeys([*NAMES, coverage, *(["span_recall"] if _are_placed(weighing) else [])])
     by_depth = curves(weighing.systems, lists, names=list(curve_names), min_gain=min_gain, ks=sorted({*KS, k}))
     per_question = values(lists, specs)
-    reachable = ceilings(lists, specs, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
+    reachable = ceilings(lists, per_question, by_depth, k=k, deeper_names=(coverage, "hit_rate"))
     if not any(reading.funnel.n_gold.any() for reading in readings):
         by_depth, reachable = by_depth.unmeasured(), reachable.unmeasured()
     return Facts(

@@ -78,6 +78,7 @@ class SystemFacts:
     """The numbers of one system; q questions.
 
     weighing, place, k, min_gain   what was weighed, which system of it, and what counts as found
+    measure          the measure of gains
     value, base      (q,) values of the measure of gains: of what was returned, and before reranking
     perfect          {n: (q,)} the same with the first n candidates in perfect order, where the lists are that deep
     hit              (q,) whether any gold is in the first k
@@ -92,6 +93,7 @@ class SystemFacts:
     place: int
     k: int
     min_gain: float
+    measure: str
     lists: Lists
     funnel: Funnel
     value: Floats
@@ -239,6 +241,7 @@ def system_facts(
         place=i,
         k=k,
         min_gain=min_gain,
+        measure=str(values.measures[0]),
         lists=lists,
         funnel=funnel,
         value=values.reached[i, 0],

@@ -6,17 +6,15 @@ import inspect
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
-from steelyard.base.errors import InputError, OutputError, quoted
-from steelyard.base.nearest import nearest
+from steelyard.base.errors import InputError, OutputError
 from steelyard.base.own_code import own_code
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
@@ -27,7 +25,7 @@ from steelyard.data.questions import Questions
 from steelyard.experiment.door.choices import DEFAULT_JUDGE
 from steelyard.experiment.door.opening import System, open_answers
 from steelyard.judges.answers.cases import TABLES
-from steelyard.judges.judging import cases_of, golds_to_draw_from, judge_answers, judge_recipe, sentences_to_split
+from steelyard.judges.judging import DEFAULTS, JudgeOptions, asked_of, judge_answers, judge_recipe
 from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.registry import file_name, judge_class, judging_command, last_name, make_judge
@@ -126,41 +124,6 @@ def calibrated_settings(
     return opened, {**settings, "threshold": wanted}
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeOptions:
-    """Options of `judge`, under the names that they have there.
-
-    must_keep   refuse outputs that are no run folder, where `save` names no file
-    Raises      InputError for a table or units that there are not, without a table, and for no place to save
-    """
-
-    tables: Collection[VerdictTable] = TABLES
-    units: AnswerUnits = defaults.UNITS
-    new_nuggets: bool = False
-    calibration: Calibration | str | Path | None = None
-    save: bool | str | Path = True
-    must_keep: bool = False
-    progress: Progress = no_progress
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        tables, names = self.tables, get_args(VerdictTable)
-        if not isinstance(self.save, bool | str | os.PathLike):
-            raise InputError(f"save is {quoted(self.save)}; give True, False, or the path of a file")
-        if isinstance(tables, str) or not isinstance(tables, Collection):
-            raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{names[0]!r}]")
-        if self.units not in get_args(AnswerUnits):
-            raise InputError(f"units {self.units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
-        for table in tables:
-            if table not in names:
-                raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
-        if not tables:
-            raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
-
-
-_DEFAULTS = JudgeOptions()
-
-
 def judge(
     questions: object,
     outputs: object,
@@ -226,7 +189,7 @@ class JudgedRun(Result):
 
 
 def judge_run(
-    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = _DEFAULTS
+    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = DEFAULTS
 ) -> JudgedRun:
     """Judge the answers of a system as `judge` does, and name the file that keeps the verdicts."""
     calibration, settings = calibrated_settings(judge, options.settings, options.calibration)
@@ -236,11 +199,8 @@ def judge_run(
     with lent(judge, settings, _run_files(system, save), options.progress) as own_judge:
         file = verdict_file(system, save, own_judge.name)
         with nullcontext() if file is None else writing(file, alone=save is True):
-            verdicts = judge_answers(
-                asked, answered, own_judge, tables=options.tables, units=options.units,
-                new_nuggets=options.new_nuggets, calibration=calibration, system=system.name,
-                progress=options.progress,
-            )  # fmt: skip
+            own_options = replace(options, calibration=calibration)
+            verdicts = judge_answers(asked, answered, own_judge, own_options, system=system.name)
             if system.folder is not None:
                 system.folder.refuse_replaced()
             if file is not None:
@@ -276,7 +236,7 @@ class JudgingPlan(Result):
 
 
 def plan_judging(
-    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = _DEFAULTS
+    questions: object, outputs: object, judge: object = defaults.JUDGE, options: JudgeOptions = DEFAULTS
 ) -> JudgingPlan:
     """Estimate what `judge` would take with these options; nobody is asked, and nothing is written.
 
@@ -288,11 +248,9 @@ def plan_judging(
     answered = _answers(system)
     with lent(judge, settings, kept(_run_files(system, options.save)), no_progress) as own_judge:
         judge_recipe(own_judge, calibration)
-        cases = cases_of(asked, answered, own_judge, options.tables)
+        cases, *refined = asked_of(asked, answered, own_judge, options)
         plan = getattr(own_judge, "plan", None)
-        split = sentences_to_split(asked, answered, own_judge) if options.units == "claims" else []
-        golds = golds_to_draw_from(asked, answered, own_judge) if options.new_nuggets else []
-        calls = asdict(plan(cases, split, golds)) if callable(plan) else {}
+        calls = asdict(plan(cases, *refined)) if callable(plan) else {}
     return JudgingPlan(
         own_judge.name, len(answered.answers), len(cases), sum(len(case.hypotheses) for case in cases), **calls
     )
@@ -361,7 +319,6 @@ def judge_panel(
     weights: Sequence[Calibration | str | Path] = (),
     save: bool | str | Path = True,
     must_keep: bool = False,
-    of_one_judge: Mapping[str, object] = MappingProxyType({}),
 ) -> JudgedRun:
     """Let several judges vote on the answers of a system, and keep what most of them say.
 
@@ -369,11 +326,8 @@ def judge_panel(
               verdicts, or Verdicts
     weights   calibrations of all members, or files of these: words then count by their log-odds
     save, must_keep   as of `judge_run`
-    of_one_judge   settings that a panel has no use for, by name; a true one is refused
     Raises    InputError for a member without verdicts, naming what to run, and as `panel` does
     """
-    if named := [name for name, value in of_one_judge.items() if value]:
-        raise InputError(f"{named[0]} is of one judge, and a panel is of verdicts that its members left; leave it out")
     names = [str(member) for member in members if not isinstance(member, Verdicts)]
     if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
         raise InputError(f"the panel names {twice} twice, and a judge has one vote; name others")

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -37,42 +37,6 @@ ROW = {
     "test": pl.String, "query_id": pl.String, "premise": pl.String, "sentence": pl.String, "verdict": pl.String,
     "second_premise": pl.String, "second_sentence": pl.String, "second_verdict": pl.String, "result": pl.String,
 }  # fmt: skip
-
-
-def cases_to_ask(listed: Sequence[Trial]) -> tuple[list[Case], list[Case]]:
-    """Cases of these trials, and those that are asked a second time; each once."""
-    once = [case for trial in listed for case in (trial.first, trial.second) if case is not None]
-    return list(dict.fromkeys(once)), list(dict.fromkeys(trial.first for trial in listed if trial.is_repeated))
-
-
-def run_trials(
-    judge: Judge, listed: Sequence[Trial], *, facts: Mapping[str, Any], calibration: Calibration | None = None,
-    progress: Progress = no_progress,
-) -> SelfTests:  # fmt: skip
-    """Ask a judge, and count what went wrong.
-
-    facts      what the result says of where the trials are from
-    calibration   of the judge, which has its threshold already
-    progress   called as progress("cases", done, total)
-    Raises     InputError where there are no trials, where the judge fails on all that it is asked, and for a
-               calibration of another judge.
-    """
-    if not listed:
-        raise InputError("there is nothing to test a judge on; give questions with gold answers, or outputs with texts")
-    recipe = judge_recipe(judge, calibration)
-    cases, again = cases_to_ask(listed)
-    asking = Asking(judge)
-    verdicts = asking.verdicts(cases, lambda n: progress("cases", n, len(cases) + len(again)))
-    asking.refuse_failure()
-    asking_again = Asking(_Anew(judge))
-    verdicts_again = asking_again.verdicts(again, lambda n: progress("cases", len(cases) + n, len(cases) + len(again)))
-    rows = [_row(trial, verdicts, verdicts_again) for trial in listed]
-    return SelfTests(
-        tests=tuple(_counted(name, rows) for name in MAKERS),
-        trials=pl.DataFrame(rows, schema=ROW),
-        recipe={**recipe, **facts, "steelyard": __version__, "date": timestamp(), **calls_of(judge)},
-        errors=dict(Counter(asking.errors) + Counter(asking_again.errors)),
-    )
 
 
 class _Anew:
@@ -145,60 +109,91 @@ def self_test(
     >>> tests.frame.filter(name="gold").select("n", "n_failed", "result").row(0)
     (100, 0, 'passed')
     """
-    opened, settings_of_it = calibrated_settings(judge, settings, calibration)
-    listed, facts = _trials(questions, outputs, n, seed)
-    with lent(judge, settings_of_it, _model_files(keep), progress) as own_judge:
-        tests = run_trials(own_judge, listed, calibration=opened, facts=facts, progress=progress)
-    if opened is not None and isinstance(calibration, str | os.PathLike):
-        opened.with_self_tests(tuple(tests.tests)).write(calibration)
-    return tests
+    options = SelfTestOptions(n=n, seed=seed, calibration=calibration, keep=keep, settings=settings)
+    return options.run(judge, questions, outputs, progress)
 
 
-def plan_self_test(
-    judge: object = defaults.JUDGE,
-    questions: object = None,
-    outputs: object = None,
-    *,
-    n: int = defaults.TRIALS,
-    seed: int = defaults.SEED,
-    calibration: Calibration | str | Path | None = None,
-    keep: str | Path | None = None,
-    **settings: Any,
-) -> JudgingPlan:
-    """Estimate what `self_test` would take with these arguments; no judge is asked, and nothing is written."""
-    opened, settings_of_it = calibrated_settings(judge, settings, calibration)
-    listed, facts = _trials(questions, outputs, n, seed)
-    cases, again = cases_to_ask(listed)
-    with lent(judge, settings_of_it, kept(_model_files(keep)), no_progress) as own_judge:
-        judge_recipe(own_judge, opened)
-        plan = getattr(own_judge, "plan", None)
-        calls = asdict(plan(cases, again=again)) if callable(plan) else {}
-    n_asked = len(cases) + len(again)
-    return JudgingPlan(own_judge.name, facts["n_questions"], n_asked, n_asked, **calls)
+@dataclass(frozen=True, kw_only=True)
+class SelfTestOptions:
+    """Options of `self_test`, under the names that they have there."""
+
+    n: int = defaults.TRIALS
+    seed: int = defaults.SEED
+    calibration: Calibration | str | Path | None = None
+    keep: str | Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self, judge: object, questions: object = None, outputs: object = None, progress: Progress = no_progress
+    ) -> SelfTests:
+        """Try a judge as `self_test` does."""
+        opened, settings = calibrated_settings(judge, self.settings, self.calibration)
+        listed, facts = self._trials(questions, outputs)
+        with lent(judge, settings, self._files(), progress) as own_judge:
+            tests = _tests(own_judge, listed, opened, facts, progress)
+        if opened is not None and isinstance(self.calibration, str | os.PathLike):
+            opened.with_self_tests(tuple(tests.tests)).write(self.calibration)
+        return tests
+
+    def plan(self, judge: object, questions: object = None, outputs: object = None) -> JudgingPlan:
+        """Estimate what `run` would take; no judge is asked, and nothing is written."""
+        opened, settings = calibrated_settings(judge, self.settings, self.calibration)
+        listed, facts = self._trials(questions, outputs)
+        cases, again = _cases(listed)
+        with lent(judge, settings, kept(self._files()), no_progress) as own_judge:
+            judge_recipe(own_judge, opened)
+            plan = getattr(own_judge, "plan", None)
+            calls = asdict(plan(cases, again=again)) if callable(plan) else {}
+        n_asked = len(cases) + len(again)
+        return JudgingPlan(own_judge.name, facts["n_questions"], n_asked, n_asked, **calls)
+
+    def _files(self) -> Mapping[str, Path]:
+        """Files of a model's answers and of the log of its calls."""
+        return {} if self.keep is None else model_files(Path(self.keep) / "selftest")
+
+    def _trials(self, questions: object, outputs: object) -> tuple[list[Trial], dict[str, Any]]:
+        """The trials, and what the result says of where they are from."""
+        if self.n < 1:
+            raise InputError(f"n is {self.n}; give at least one trial of each test")
+        if (questions is None) != (outputs is None):
+            raise InputError("self-tests need questions and outputs, or neither, for the bundled texts")
+        is_bundled = questions is None
+        asked, system = open_answers(*(_bundled() if is_bundled else (questions, outputs)))
+        answered = system.answered()
+        own = {"data": system.name, "outputs": answered.digest(), "questions": asked.digest()}
+        listed = trials(materials(drafts(asked, answered)), n=self.n, seed=self.seed)
+        n_questions = len({trial.query_id for trial in listed})
+        return listed, {**({"data": BUNDLED} if is_bundled else own), "seed": self.seed, "n_questions": n_questions}
 
 
-def _trials(questions: object, outputs: object, n: int, seed: int) -> tuple[list[Trial], dict[str, Any]]:
-    """The trials, and what the result says of where they are from."""
-    if n < 1:
-        raise InputError(f"n is {n}; give at least one trial of each test")
-    if (questions is None) != (outputs is None):
-        raise InputError("self-tests need questions and outputs, or neither, for the bundled texts")
-    if questions is None:
-        questions, outputs = _bundled()
-        data: dict[str, Any] = {"data": BUNDLED}
-    else:
-        data = {}
-    asked, system = open_answers(questions, outputs)
-    answered = system.answered()
-    data = data or {"data": system.name, "outputs": answered.digest(), "questions": asked.digest()}
-    listed = trials(materials(drafts(asked, answered)), n=n, seed=seed)
-    n_questions = len({trial.query_id for trial in listed})
-    return listed, {**data, "seed": seed, "n_questions": n_questions}
+def _cases(listed: Sequence[Trial]) -> tuple[list[Case], list[Case]]:
+    """Cases of these trials, and those that are asked a second time; each once."""
+    once = [case for trial in listed for case in (trial.first, trial.second) if case is not None]
+    return list(dict.fromkeys(once)), list(dict.fromkeys(trial.first for trial in listed if trial.is_repeated))
 
 
-def _model_files(keep: str | Path | None) -> Mapping[str, Path]:
-    """Files of a model's answers and of the log of its calls."""
-    return {} if keep is None else model_files(Path(keep) / "selftest")
+def _tests(
+    judge: Judge, listed: Sequence[Trial], calibration: Calibration | None, facts: Mapping[str, Any], progress: Progress
+) -> SelfTests:
+    """Ask a judge, and count what went wrong.
+
+    facts   what the result says of where the trials are from
+    """
+    if not listed:
+        raise InputError("there is nothing to test a judge on; give questions with gold answers, or outputs with texts")
+    recipe = judge_recipe(judge, calibration)
+    cases, again = _cases(listed)
+    asking, asking_again = Asking(judge), Asking(_Anew(judge))
+    verdicts = asking.verdicts(cases, lambda n: progress("cases", n, len(cases) + len(again)))
+    asking.refuse_failure()
+    verdicts_again = asking_again.verdicts(again, lambda n: progress("cases", len(cases) + n, len(cases) + len(again)))
+    rows = [_row(trial, verdicts, verdicts_again) for trial in listed]
+    return SelfTests(
+        tests=tuple(_counted(name, rows) for name in MAKERS),
+        trials=pl.DataFrame(rows, schema=ROW),
+        recipe={**recipe, **facts, "steelyard": __version__, "date": timestamp(), **calls_of(judge)},
+        errors=dict(Counter(asking.errors) + Counter(asking_again.errors)),
+    )
 
 
 def _bundled() -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, cast, get_args
 
 from steelyard._version import __version__
+from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
-from steelyard.base.errors import InputError, exception_line
+from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.machine import timestamp
+from steelyard.base.nearest import nearest
 from steelyard.base.progress import Progress, no_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, drafts, filled
-from steelyard.judges.answers.refining import (
-    GoldAnswer,
-    Sentences,
-    gold_answers_of,
-    nugget_maker_of,
-    sentences_of,
-    splitter_of,
-    with_claims,
-    with_nuggets,
-)
+from steelyard.judges.answers.refining import Refined, ability, gold_answers_of, sentences_of, with_claims, with_nuggets
 from steelyard.judges.asking import Asking, whole_characters
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.verdicts import Verdicts
@@ -38,50 +34,72 @@ _BLOCK = 64
 """Questions whose cases are asked at once, unless a judge wants all."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """Options of `sy.judge`, under the names that they have there.
+
+    must_keep   refuse outputs that are no run folder, where `save` names no file
+    Raises      InputError for a table or units that there are not, without a table, and for no place to save
+    """
+
+    tables: Collection[VerdictTable] = TABLES
+    units: AnswerUnits = defaults.UNITS
+    new_nuggets: bool = False
+    calibration: Calibration | str | Path | None = None
+    save: bool | str | Path = True
+    must_keep: bool = False
+    progress: Progress = no_progress
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tables, names = self.tables, get_args(VerdictTable)
+        if not isinstance(self.save, bool | str | os.PathLike):
+            raise InputError(f"save is {quoted(self.save)}; give True, False, or the path of a file")
+        if isinstance(tables, str) or not isinstance(tables, Collection):
+            raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{names[0]!r}]")
+        if self.units not in get_args(AnswerUnits):
+            raise InputError(f"units {self.units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
+        for table in tables:
+            if table not in names:
+                raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
+        if not tables:
+            raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
+
+
+DEFAULTS = JudgeOptions()
+
+
 def judge_answers(
-    questions: Questions,
-    outputs: Outputs,
-    judge: Judge | None,
-    *,
-    tables: Collection[VerdictTable] = TABLES,
-    units: AnswerUnits = "sentences",
-    new_nuggets: bool = False,
-    calibration: Calibration | None = None,
-    system: str = "",
-    progress: Progress = no_progress,
+    questions: Questions, outputs: Outputs, judge: Judge | None, options: JudgeOptions = DEFAULTS, *, system: str = ""
 ) -> Verdicts:
     """Judge the answers of one system.
 
     judge      None asks nobody: units, citations and states are there, and all verdicts are not_judged
-    tables     what is asked; with `grounded`, units are also judged by the whole context at once
-    units      sentences, or claims, into which a judge that can splits them
-    new_nuggets   whether a judge that can draws up nuggets, from the gold answers of questions that have none
-    calibration   of the judge, which has its threshold already; the recipe keeps a summary of it
+    options    of which tables, units, new_nuggets and progress count, and a calibration that is opened: the judge has
+               its threshold already, and the recipe keeps a summary of it
     system     its name; by default that of the outputs
-    progress   called as progress("answers", done, total)
     Raises     InputError where the judge fails on all that it is asked, and for a calibration of another judge.
     """
+    calibration, progress = cast("Calibration | None", options.calibration), options.progress
     by_judge = judge_recipe(judge, calibration)
     asking = None if judge is None else Asking(judge)
-    asked, errors_before = _asked_tables(judge, tables), _errors(judge)
+    asked, errors_before = _asked_tables(judge, options.tables), _errors(judge)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
-    splitter = None if units == "sentences" else splitter_of(judge)
-    maker = nugget_maker_of(judge) if new_nuggets else None
     records: list[JudgedAnswer] = []
     remaining = drafts(questions, outputs)
     while block := list(islice(remaining, at_once)):
         progress("answers", len(records), len(questions))
-        block = block if splitter is None else list(with_claims(block, splitter))
-        block = block if maker is None else list(with_nuggets(block, maker))
+        block = list(with_claims(block, judge)) if options.units == "claims" else block
+        block = list(with_nuggets(block, judge)) if options.new_nuggets else block
         records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
     progress("answers", len(records), len(questions))
     if asking is not None:
         asking.refuse_failure()
     recipe = {
         **by_judge,
-        "units": units,
+        "units": options.units,
         "tables": asked,
-        **({"new_nuggets": True} if new_nuggets else {}),
+        **({"new_nuggets": True} if options.new_nuggets else {}),
         "system": whole_characters(system or outputs.name),
         "outputs": outputs.digest(),
         "questions": _digest(records, questions),
@@ -93,31 +111,23 @@ def judge_answers(
     return Verdicts(records, recipe, errors=errors)
 
 
-def cases_of(
-    questions: Questions, outputs: Outputs, judge: Judge | None, tables: Collection[VerdictTable] = TABLES
-) -> list[Case]:
-    """Cases that `judge_answers` would ask a judge, each once."""
-    asked = _asked_tables(judge, tables)
-    cases = (request.case for draft in drafts(questions, outputs) for request in asked_cases(draft, asked))
-    return list(dict.fromkeys(cases))
+def asked_of(
+    questions: Questions, outputs: Outputs, judge: Judge | None, options: JudgeOptions = DEFAULTS
+) -> tuple[list[Case], list[Refined], list[Refined]]:
+    """Cases that `judge_answers` would ask a judge, each once, and what it would ask claims and nuggets of before.
 
-
-def sentences_to_split(questions: Questions, outputs: Outputs, judge: Judge | None) -> list[Sentences]:
-    """Sentences that `judge_answers` would ask a judge to split into claims.
-
-    Raises   InputError for a judge that cannot.
+    Raises   InputError for a judge that has no claims, or nuggets, to give.
     """
-    splitter_of(judge)
-    return sentences_of(list(drafts(questions, outputs)))
-
-
-def golds_to_draw_from(questions: Questions, outputs: Outputs, judge: Judge | None) -> list[GoldAnswer]:
-    """All gold answers that `judge_answers` would have a judge draw up nuggets from.
-
-    Raises   InputError for a judge that cannot.
-    """
-    nugget_maker_of(judge)
-    return gold_answers_of(list(drafts(questions, outputs)))
+    asked, drafted = _asked_tables(judge, options.tables), list(drafts(questions, outputs))
+    cases = dict.fromkeys(request.case for draft in drafted for request in asked_cases(draft, asked))
+    split, golds = list[Refined](), list[Refined]()
+    if options.units == "claims":
+        ability(judge, "split")
+        split = sentences_of(drafted)
+    if options.new_nuggets:
+        ability(judge, "nuggets")
+        golds = gold_answers_of(drafted)
+    return list(cases), split, golds
 
 
 def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list[VerdictTable]:

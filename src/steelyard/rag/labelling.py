@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -85,28 +85,8 @@ def label(
     >>> grades.frame.select("doc_id", "gain", "reason").rows()
     [('h#1', 3.0, ''), ('h#2', 0.0, 'missing: opening, hours')]
     """
-    work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
-    with _lent(judge, settings, save, progress) as grader:
-        grades = _graded(work, grader, progress)
-        counts = getattr(grader, "counts", None)
-        calls = {"calls": counts()} if callable(counts) else {}
-    recipe = {
-        "judge": {"name": grader.name, **grader.recipe()},
-        "scale": work.scale.name,
-        "grades": [asdict(grade) for grade in work.scale.grades],
-        "depth": depth,
-        "n_questions": len(work.questions),
-        "pool": work.sources,
-        "n_pairs": work.pool.n_pairs,
-        "questions": work.questions.digest(),
-        "steelyard": __version__,
-        "date": timestamp(),
-        **calls,
-    }
-    result = Grades(with_new(work.existing, _new(work, grades, grader)), recipe, _agreement(work, grades))
-    if save is not None:
-        result.write(save)
-    return result
+    options = LabelOptions(scale=scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save, settings=settings)
+    return options.run(questions, sources, judge, progress)
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,26 +116,71 @@ class LabellingPlan(Result):
         return pl.DataFrame([asdict(self)])
 
 
-def plan_labelling(
-    questions: object,
-    sources: object,
-    judge: object = defaults.JUDGE,
-    *,
-    scale: str | Path | Scale = defaults.SCALE,
-    depth: int = defaults.POOL_DEPTH,
-    keep: object = None,
-    corpus: object = None,
-    unit: Unit = "chunk",
-    save: str | Path | None = None,
-    **settings: Any,
-) -> LabellingPlan:
-    """What `label` would take with these arguments; nobody is asked, and nothing is written."""
-    work = _prepared(questions, sources, scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save)
-    with _lent(judge, settings, save, no_progress) as grader:
-        plan = getattr(grader, "plan", None)
-        calls = asdict(plan(list(work.pairs.values()), work.scale)) if callable(plan) else {}
-    n_people = sum(key in work.by_people for key in work.pairs)
-    return LabellingPlan(grader.name, len(work.questions), work.pool.n_pairs, n_people, **calls)
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """Options of `label`, under the names that they have there."""
+
+    scale: str | Path | Scale = defaults.SCALE
+    depth: int = defaults.POOL_DEPTH
+    keep: object = None
+    corpus: object = None
+    unit: Unit = "chunk"
+    save: str | Path | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self, questions: object, sources: object, judge: object = defaults.JUDGE, progress: Progress = no_progress
+    ) -> Grades:
+        """Draw up a truth as `label` does."""
+        work = self._work(questions, sources)
+        with self._lent(judge, progress) as grader:
+            grades = _graded(work, grader, progress)
+            counts = getattr(grader, "counts", None)
+            calls = {"calls": counts()} if callable(counts) else {}
+        recipe = {
+            "judge": {"name": grader.name, **grader.recipe()},
+            "scale": work.scale.name,
+            "grades": [asdict(grade) for grade in work.scale.grades],
+            "depth": self.depth,
+            "n_questions": len(work.questions),
+            "pool": work.sources,
+            "n_pairs": work.pool.n_pairs,
+            "questions": work.questions.digest(),
+            "steelyard": __version__,
+            "date": timestamp(),
+            **calls,
+        }
+        result = Grades(with_new(work.existing, _new(work, grades, grader)), recipe, _agreement(work, grades))
+        if self.save is not None:
+            result.write(self.save)
+        return result
+
+    def plan(self, questions: object, sources: object, judge: object = defaults.JUDGE) -> LabellingPlan:
+        """Estimate what `run` would take; no judge is asked, and nothing is written."""
+        work = self._work(questions, sources)
+        with self._lent(judge, no_progress) as grader:
+            plan = getattr(grader, "plan", None)
+            calls = asdict(plan(list(work.pairs.values()), work.scale)) if callable(plan) else {}
+        n_people = sum(key in work.by_people for key in work.pairs)
+        return LabellingPlan(grader.name, len(work.questions), work.pool.n_pairs, n_people, **calls)
+
+    def _lent(self, judge: object, progress: Progress) -> AbstractContextManager[Grader]:
+        files = {} if self.save is None or str(self.save) == "-" else model_files(Path(self.save))
+        return lent_by(grader_class, make_grader, judge, self.settings, files=files, progress=progress)
+
+    def _work(self, questions: object, sources: object) -> _Work:
+        scale = scale_of(self.scale)
+        asked, pool, pooled = open_pooled(questions, sources, depth=self.depth, corpus=self.corpus, unit=self.unit)
+        queries = _queries(asked)
+        keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
+        pairs = {key: QueryDocument(queries[key[0]], pool.texts[key[1]]) for key in keys if key[1] in pool.texts}
+        if not pairs:
+            raise InputError(
+                f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they "
+                "are: corpus=..., --corpus DOCUMENTS"
+            )
+        existing = graded_before(self.keep, self.save, scale)
+        return _Work(asked, scale, pool, pairs=pairs, existing=existing, sources=pooled)
 
 
 @dataclass(frozen=True)
@@ -178,28 +203,6 @@ class _Work:
     def by_people(self) -> Mapping[Key, float]:
         """What people graded."""
         return {key: pair.gain for key, pair in self.existing.items() if pair.by == PEOPLE and pair.gain is not None}
-
-
-def _prepared(
-    questions: object, sources: object, scale: str | Path | Scale, *, depth: int, keep: object, corpus: object,
-    unit: Unit, save: str | Path | None,
-) -> _Work:  # fmt: skip
-    own_scale = scale_of(scale)
-    asked, pool, pooled = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
-    queries = _queries(asked)
-    keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
-    pairs = {
-        (query_id, doc_id): QueryDocument(queries[query_id], pool.texts[doc_id])
-        for query_id, doc_id in keys
-        if doc_id in pool.texts
-    }
-    if not pairs:
-        raise InputError(
-            f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they are: "
-            "corpus=..., --corpus DOCUMENTS"
-        )
-    existing = graded_before(keep, save, own_scale)
-    return _Work(asked, own_scale, pool, pairs=pairs, existing=existing, sources=pooled)
 
 
 def open_pooled(
@@ -233,13 +236,6 @@ def _queries(questions: Questions) -> dict[str, str]:
     if unasked := next((query_id for query_id, query in queries.items() if not query.strip()), None):
         raise InputError(f"{questions.name}: question {unasked!r} has no text to grade by; give it a `query`")
     return queries
-
-
-def _lent(
-    judge: object, settings: Mapping[str, Any], save: str | Path | None, progress: Progress
-) -> AbstractContextManager[Grader]:
-    files = {} if save is None or str(save) == "-" else model_files(Path(save))
-    return lent_by(grader_class, make_grader, judge, settings, files=files, progress=progress)
 
 
 def _graded(work: _Work, grader: Grader, progress: Progress) -> Mapping[Key, Grading]:

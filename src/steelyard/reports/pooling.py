@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from steelyard.base import defaults
 from steelyard.base.choices import PoolKind, Unit
 from steelyard.base.errors import InputError
 from steelyard.data.run import is_path
 from steelyard.judges.grading.grades import JUDGE, Scale, holds_rows, scale_of
+from steelyard.rag.labelling import open_pooled
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
 from steelyard.reports.html.shell import in_each_language
@@ -19,6 +20,7 @@ from steelyard.reviewing.pools import (
     PooledItem,
     PooledReview,
     copy_questions,
+    drawn,
     pairs_to_grade,
     questions_to_quote,
     raters_of,
@@ -64,11 +66,12 @@ def pool_review(
     _check_into(target, questions, kind, adjudicate=adjudicate)
     words, own_scale = read_words(lang), scale_of(scale)
     size = DEFAULT_N if n is None else n
-    pool: dict[str, Any] = {"n": size, "depth": depth, "unit": unit, "corpus": corpus, "seed": seed}
+    pooled_for, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     if kind == "grades":
-        asked, n_pool, n_before = pairs_to_grade(questions, sources, target, own_scale, adjudicate=adjudicate, **pool)
+        asked, n_pool, n_before = pairs_to_grade(pooled_for, pool, target, own_scale, adjudicate=adjudicate)
     else:
-        asked, n_pool, n_before = questions_to_quote(questions, sources, target, **pool)
+        asked, n_pool, n_before = questions_to_quote(pooled_for, pool, target)
+    asked = drawn(asked, len(asked) if adjudicate else size, seed)
     gains = own_scale.gains if kind == "grades" else ()
     listed = [_listed(own, kind) for own in asked]
     review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)

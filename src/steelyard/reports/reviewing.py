@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.base import defaults
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
+from steelyard.base.options import ReviewOptions
 from steelyard.judges.people.review import Drawn, locked
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
@@ -58,9 +59,8 @@ def sample_review(
               there is nothing to ask; OutputError where a form is there already, or another process writes
     """
     check_free(Path(output))
-    _, systems = open_reviewed(
-        questions, runs, judge=judge, verdicts=verdicts, labels=labels, against=against, begin=True
-    )
+    options = ReviewOptions(judge=judge, verdicts=verdicts, labels=labels, against=against)
+    _, systems = open_reviewed(questions, runs, options, begin=True)
     files = _files(systems)
     with ExitStack() as stack:
         for folder in dict.fromkeys(file.resolve().parent for file in files):

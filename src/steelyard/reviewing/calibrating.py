@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
+from steelyard.base.options import ReviewKeywords, ReviewOptions, check_names
 from steelyard.judges.people.calibration import UNDEFINED, Calibration, Estimate, HumanAgreement, Rule, labels_digest
 from steelyard.judges.people.review import ADJUDICATION, Decision, Labels, Review
-from steelyard.judges.self_tests import SelfTest
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.reviewing.agreement import (
     DecidedItem,
@@ -100,8 +100,7 @@ LEAST = 10
 def calibrate(
     verdicts: Verdicts | str | Path | Sequence[Verdicts | str | Path], labels: Labels | Review | str | Path,
     table: ItemTable = "grounded", *,
-    rule: Rule = "youden", target: float | None = None, examples: Sequence[str] = (),
-    self_tests: Sequence[SelfTest] = (), date: str | None = None, seed: int = 0,
+    target: float | None = None, examples: Sequence[str] = (), date: str | None = None, seed: int = 0,
 ) -> Calibration:  # fmt: skip
     """Hold a judge against labels of people, and choose its threshold by them.
 
@@ -109,11 +108,10 @@ def calibrate(
     labels      of items, by id; a Review, or the path of one, also says with which probability each was drawn, and
                 labels of what it did not draw do not count
     table       what the items ask
-    rule        "youden": the threshold of the greatest sensitivity + specificity;  "precision": the lowest at which
-                the share of supported among what is called so reaches `target`
+    target      of precision: the threshold is the lowest at which so large a share of what is called supported is;
+                by default that of the greatest sensitivity + specificity
     examples    texts that the judge was shown in its prompt; those in its recipe (`examples`, `prompt`) are added.
                 Items whose sentence is among them do not count
-    self_tests  how the judge did without people
     A judge without scores, or one whose labels are not by a threshold, gets none; all else is said of its labels.
     Raises      InputError where no label is of these verdicts, and for verdicts of several judges.
     """
@@ -121,8 +119,7 @@ def calibrate(
     listed = [part if isinstance(part, Verdicts) else Verdicts.read(part) for part in several]
     labels = Review.read(labels) if isinstance(labels, str | Path) else labels
     judge = _one_judge(listed)
-    if (rule == "precision") != (target is not None):
-        raise InputError("a target is of the rule 'precision', which needs one: rule='precision', target=0.9")
+    rule: Rule = "youden" if target is None else "precision"
     review = labels if isinstance(labels, Review) else Review(labels=labels)
     shown = PromptExamples.of(judge, examples)
     decided, left_out = decided_items(listed, review, table, shown)
@@ -145,7 +142,7 @@ def calibrate(
         specificity=_rate(sample, calls, flattery[3], positive=False), threshold=threshold,
         rule=None if has_own else rule, target=None if has_own else target,
         human=agreement_of_people(listed, review, table, shown, threshold, seed),
-        left_out=left_out, notes=tuple(notes), self_tests=tuple(self_tests),
+        left_out=left_out, notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -287,11 +284,7 @@ def calibrate_review(
     *,
     table: ItemTable = "grounded",
     target: float | None = None,
-    judge: str | None = None,
-    verdicts: object = None,
-    labels: object = None,
-    examples: Sequence[str] = (),
-    seed: int = 0,
+    **options: Unpack[ReviewKeywords],
 ) -> Calibration:
     """Hold the judge of some answers against what people decided about them, and choose its threshold.
 
@@ -304,12 +297,11 @@ def calibrate_review(
     examples          texts that the judge was shown in its prompt; items with these do not count
     Raises            InputError where nobody decided anything
     """
-    _, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels)
-    return calibrate(
-        [own.verdicts for own in systems], together(systems), table,
-        rule="youden" if target is None else "precision", target=target, examples=examples,
-        seed=seed,
-    )  # fmt: skip
+    check_names("review.calibrate", options, ReviewOptions)
+    own = ReviewOptions.of(options)
+    _, systems = open_reviewed(questions, runs, own)
+    verdicts = [system.verdicts for system in systems]
+    return calibrate(verdicts, together(systems), table, target=target, examples=own.examples, seed=own.seed)
 
 
 def together(systems: Sequence[ReviewedSystem]) -> Review:

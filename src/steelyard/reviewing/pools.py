@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.base.choices import PoolKind, Unit
+from steelyard.base.choices import PoolKind
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.result import Result
 from steelyard.data.question_files import read_lines
@@ -20,7 +20,6 @@ from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key, Scale
 from steelyard.judges.people.review import ADJUDICATION
 from steelyard.judges.verdict import text_digest
-from steelyard.rag.labelling import open_pooled
 from steelyard.reviewing.sampling import in_random_order
 
 RATERS = "raters"
@@ -66,16 +65,14 @@ class PooledReview(Result):
 
 
 def pairs_to_grade(
-    questions: object, sources: object, into: Path, scale: Scale, *, n: int, depth: int, unit: Unit, corpus: object,
-    seed: int, adjudicate: bool,
-) -> tuple[list[PooledItem], int, int]:  # fmt: skip
-    """Pairs drawn at random among those of a pool that people did not grade, or those that they differ on.
+    asked: Questions, pool: Pool, into: Path, scale: Scale, *, adjudicate: bool
+) -> tuple[list[PooledItem], int, int]:
+    """Pairs of a pool that people did not grade, or those that they differ on.
 
     into      the truth, as far as it is there
-    Returns   what is asked, how many pairs there are, and how many of them people graded
+    Returns   what may be asked, how many pairs there are, and how many of them people graded
     Raises    InputError where there is nothing to ask.
     """
-    asked, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     queries = {question.query_id: question.query or "" for question in asked}
     pairs = {pair.key: pair for pair in Grades.read(into).pairs} if into.exists() else {}
     keys = [(q, d) for q, docs in pool.doc_ids.items() for d in docs if d in pool.texts]
@@ -91,18 +88,15 @@ def pairs_to_grade(
     if not items:
         what = "raters do not differ on any" if adjudicate else "people graded all"
         raise InputError(f"{into}: {what} of {len(keys)} pooled pairs; pool more: --depth, further sources")
-    return _drawn(list(items.values()), len(items) if adjudicate else n, seed), len(keys), len(decided)
+    return list(items.values()), len(keys), len(decided)
 
 
-def questions_to_quote(
-    questions: object, sources: object, into: Path, *, n: int, depth: int, unit: Unit, corpus: object, seed: int
-) -> tuple[list[PooledItem], int, int]:
-    """Questions without evidence, drawn at random, each with the texts that are pooled for it.
+def questions_to_quote(asked: Questions, pool: Pool, into: Path) -> tuple[list[PooledItem], int, int]:
+    """Questions without evidence, each with the texts that are pooled for it; otherwise as `pairs_to_grade`.
 
     into   questions with the evidence so far, as far as they are there
     Raises   InputError where all have some.
     """
-    asked, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
     extended = Questions.read(into) if into.exists() else asked
     decided = {question.query_id for question in extended if question.evidence}
     items = []
@@ -113,7 +107,7 @@ def questions_to_quote(
             items.append(PooledItem(item_id, question.query_id, question.query or "", texts))
     if not items:
         raise InputError(f"{asked.name}: all questions with pooled texts have evidence already, so nothing is to quote")
-    return _drawn(items, n, seed), len(asked), len(decided)
+    return items, len(asked), len(decided)
 
 
 def copy_questions(questions: Path, into: Path) -> None:
@@ -143,8 +137,8 @@ def _pair_id(key: Key, queries: Mapping[str, str], pool: Pool, scale: Scale) -> 
     return text_digest(json.dumps(["grades", scale.gains, *key, queries[key[0]], pool.texts[key[1]]]))
 
 
-def _drawn(items: Sequence[PooledItem], n: int, seed: int) -> list[PooledItem]:
-    """So many at random, those of one question together."""
+def drawn(items: Sequence[PooledItem], n: int, seed: int) -> list[PooledItem]:
+    """So many items at random, those of one question together."""
     if n < 1:
         raise InputError(f"n is {quoted(n)}, not 1 or more")
     drawn_ids = in_random_order([item.item_id for item in items], seed)[:n]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import polars as pl
 
-from steelyard.base import defaults
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
+from steelyard.base.options import ReviewKeywords, ReviewOptions, check_names
 from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
@@ -111,12 +112,7 @@ def report_review(
     questions: object,
     runs: object,
     measures: Iterable[str | Measure] | str | Measure | None = None,
-    *,
-    judge: str | None = None,
-    verdicts: object = None,
-    labels: object = None,
-    examples: Sequence[str] = (),
-    seed: int = defaults.SEED,
+    **options: Unpack[ReviewKeywords],
 ) -> ReviewReport:
     """Say how far people agree with each other and with the judge, and what the judge's means are by their labels.
 
@@ -127,7 +123,9 @@ def report_review(
     examples          texts that the judge was shown in its prompt; items with these do not count
     Raises            InputError where nobody decided anything, or nothing was drawn
     """
-    asked, systems = open_reviewed(questions, runs, judge=judge, verdicts=verdicts, labels=labels)
+    check_names("review.report", options, ReviewOptions)
+    own_options = ReviewOptions.of(options)
+    asked, systems = open_reviewed(questions, runs, own_options)
     review = together(systems)
     tables = list(dict.fromkeys(sample.table for own in systems if (samples := _samples(own)) for sample in samples))
     if not tables:
@@ -147,7 +145,7 @@ def report_review(
         verdicts={own.name: own.verdicts for own in systems},
         labels={own.name: own.review for own in systems},
     )
-    reviews = [_table_review(systems, review, table, examples, seed) for table in tables]
+    reviews = [_table_review(systems, review, table, own_options) for table in tables]
     return ReviewReport([own.name for own in systems], reviews, scores)
 
 
@@ -156,14 +154,14 @@ def _samples(own: ReviewedSystem) -> Sequence[StratifiedSample]:
 
 
 def _table_review(
-    systems: Sequence[ReviewedSystem], review: Review, table: ItemTable, examples: Sequence[str], seed: int
+    systems: Sequence[ReviewedSystem], review: Review, table: ItemTable, options: ReviewOptions
 ) -> TableReview:
     asked = {item_id for own in systems for item_id in drawn_items(own, table)}
     query_of = {item.item_id: item.query_id for own in systems for _, item in own.items(table)}
     labels, support = review.labels, review.labels.support
     conflicts = {*labels.support_conflicts} & asked
     recipe = systems[0].verdicts.recipe["judge"]
-    prompt = PromptExamples.of(recipe, examples)
+    prompt = PromptExamples.of(recipe, options.examples)
     verdicts = [own.verdicts for own in systems]
     decided, _ = decided_items(verdicts, review, table, prompt)
     threshold = recipe.get("threshold")
@@ -175,11 +173,13 @@ def _table_review(
         n_cannot_say=len(asked & labels.by_item.keys() - support.keys() - conflicts),
         n_conflicts=len(conflicts),
         n_kinds=len(asked & {*labels.conflicts} - conflicts),
-        raters=rater_agreement(labels.by_item, {id: query_of[id] for id in query_of if id in asked}, seed=seed),
+        raters=rater_agreement(labels.by_item, {id: query_of[id] for id in query_of if id in asked}, seed=options.seed),
         judge=str(recipe["name"]),
         threshold=float(threshold) if isinstance(threshold, int | float) else None,
-        agreement=judge_agreement(decided, seed=seed) if decided else None,
-        calibration=calibrate(verdicts, review, table, examples=examples, seed=seed) if decided else None,
+        agreement=judge_agreement(decided, seed=options.seed) if decided else None,
+        calibration=calibrate(verdicts, review, table, examples=options.examples, seed=options.seed)
+        if decided
+        else None,
         shares=[_share(own, review, table, prompt) for own in systems],
         strata=[row for own in systems for row in _strata(own, table)],
     )

@@ -27,8 +27,11 @@ from steelyard.reviewing.sampling import (
     draw,
     in_random_order,
     items_digest,
+    members,
     residual_variance,
     size_for_width,
+    strata_of,
+    undrawn,
 )
 from steelyard.reviewing.systems import ReviewedSystem, all_labels
 from steelyard.text.spans import Span
@@ -227,9 +230,11 @@ def next_round(
         more = DEFAULT_N if n is None else n
         if width is not None:
             more = _n_for_width(own, table, unit, width) - (0 if earlier is None else len(earlier.drawn))
-        sample = draw(
-            own.verdicts, table, max(0, more), seed=seed, system=own.name, unit=unit, others=own.others, earlier=earlier
-        )
+        more = max(0, more)
+        if (begun := earlier) is None:
+            strata = strata_of(members(own.verdicts, table, unit, own.others), more, unit)
+            begun = undrawn(own.verdicts, table, strata, system=own.name, seed=seed, unit=unit)
+        sample = draw(begun, more)
         n_new[own.name] = len(sample.drawn) - (0 if earlier is None else len(earlier.drawn))
         drawn.append(own.with_review(own.review.with_sample(sample)))
     labels, wanted = all_labels(drawn), {item_id for own in drawn for item_id in drawn_items(own, table)}

@@ -86,41 +86,33 @@ def items_digest(verdicts: Verdicts, table: ItemTable) -> str:
     return text_digest(json.dumps(sorted(says, key=str)))
 
 
-def draw(
-    verdicts: Verdicts,
-    table: ItemTable,
-    n: int,
-    *,
-    seed: int,
-    system: str,
-    unit: Drawn = "item",
-    others: Sequence[Verdicts] = (),
-    earlier: StratifiedSample | None = None,
+def undrawn(
+    verdicts: Verdicts, table: ItemTable, strata: tuple[Stratum, ...], *, system: str, seed: int, unit: Drawn = "item"
 ) -> StratifiedSample:
-    """A random sample of n items, or answers, within strata of the judge's score; or n more than were drawn earlier.
+    """The sample of strata of which nothing is drawn yet."""
+    return StratifiedSample(table, system, items_digest(verdicts, table), seed, strata, verdicts.judge, unit)
+
+
+def draw(sample: StratifiedSample, n: int) -> StratifiedSample:
+    """A random sample of n items, or answers, more than those that are drawn, within strata of the judge's score.
 
     Members of a stratum are drawn in an order that depends on seed and id alone, so an item, or a question, that two
     systems share is likely to be drawn in both, and one decision serves both. A later draw goes on in that order:
     both together are a random sample as if drawn at once.
-    others    further judges; items that they differ on are a stratum of their own
     Raises    InputError where there is nothing to draw.
     """
-    if earlier is None:
-        population = members(verdicts, table, unit, others)
-        strata = strata_of(population, n, unit)
-        earlier = StratifiedSample(table, system, items_digest(verdicts, table), seed, strata, verdicts.judge, unit)
-    drawn = [len(stratum.drawn) for stratum in earlier.strata]
-    n = min(sum(drawn) + n, earlier.n_members)
-    if not earlier.n_members:
-        raise InputError(f"{system}: has no items of the table {table} that people could decide about")
-    sizes = [len(stratum.members) for stratum in earlier.strata]
-    spreads = [_SPREAD_DISPUTED if s.name == DISPUTED else _SPREAD_AGREED for s in earlier.strata]
+    drawn = [len(stratum.drawn) for stratum in sample.strata]
+    n = min(sum(drawn) + n, sample.n_members)
+    if not sample.n_members:
+        raise InputError(f"{sample.system}: has no items of the table {sample.table} that people could decide about")
+    sizes = [len(stratum.members) for stratum in sample.strata]
+    spreads = [_SPREAD_DISPUTED if s.name == DISPUTED else _SPREAD_AGREED for s in sample.strata]
     counts = allocation(n, np.array(sizes), np.array(spreads), np.array(drawn))
     strata = tuple(
-        replace(stratum, drawn=in_random_order(stratum.members, earlier.seed)[:count])
-        for stratum, count in zip(earlier.strata, counts.tolist(), strict=True)
+        replace(stratum, drawn=in_random_order(stratum.members, sample.seed)[:count])
+        for stratum, count in zip(sample.strata, counts.tolist(), strict=True)
     )
-    return replace(earlier, strata=strata)
+    return replace(sample, strata=strata)
 
 
 def in_random_order(ids: Sequence[str], seed: int) -> tuple[str, ...]:

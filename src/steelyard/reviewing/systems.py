@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
+from steelyard.base.options import ReviewOptions
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.choices import (
     RunVerdicts,
@@ -62,28 +63,21 @@ class ReviewedSystem:
 
 
 def open_reviewed(
-    questions: object,
-    runs: object,
-    *,
-    judge: str | None = None,
-    verdicts: object = None,
-    labels: object = None,
-    against: Sequence[str] = (),
-    begin: bool = False,
+    questions: object, runs: object, options: ReviewOptions | None = None, *, begin: bool = False
 ) -> tuple[Questions, list[ReviewedSystem]]:
     """Open the answers of systems, with verdicts and reviews.
 
-    judge, verdicts   whose verdicts count, as `evaluate` takes them
-    labels            where reviews are kept; by default in the run folders
-    against           further judges, by name, whose verdicts are in the run folders too
-    begin             whether a file of labels that is named need not be there yet
-    Raises            InputError and its children.
+    options   judge, verdicts: whose verdicts count, as `evaluate` takes them;  labels: where reviews are kept, by
+              default in the run folders;  against: further judges, by name, whose verdicts are in the run folders too
+    begin     whether a file of labels that is named need not be there yet
+    Raises    InputError and its children.
     """
+    options = options or ReviewOptions()
     asked, systems = open_all_answers(questions, runs)
     names = [system.name for system in systems]
-    check_labels(labels, names)
-    choice = VerdictChoice(verdicts, judge).checked(names)
-    return asked, _sharing([_reviewed(asked, system, choice, labels, against, begin=begin) for system in systems])
+    check_labels(options.labels, names)
+    VerdictChoice(options.verdicts, options.judge).checked(names)
+    return asked, _sharing([_reviewed(asked, system, options, begin=begin) for system in systems])
 
 
 def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSystem]:
@@ -91,21 +85,20 @@ def reread(systems: Sequence[ReviewedSystem], labels: object) -> list[ReviewedSy
     return _sharing([own.with_review(_kept_review(labels, own.system, begin=True)) for own in systems])
 
 
-def _reviewed(
-    questions: Questions, system: System, choice: VerdictChoice, labels: object, against: Sequence[str], *, begin: bool
-) -> ReviewedSystem:
+def _reviewed(questions: Questions, system: System, options: ReviewOptions, *, begin: bool) -> ReviewedSystem:
     if system.repeats:
         raise InputError(
             f"{system.name}: has {len(system.runs)} runs; people decide about one of them, name that alone"
         )
+    choice = VerdictChoice(options.verdicts, options.judge)
     run = judged_run(system, questions, choice.of(system)[0], choice)
-    others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in against]
+    others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in options.against]
     return ReviewedSystem(
         system,
         run.restricted(),
         [other.restricted().verdicts for other in others],
-        review_file(labels, system.name, system.folder),
-        _kept_review(labels, system, begin=begin),
+        review_file(options.labels, system.name, system.folder),
+        _kept_review(options.labels, system, begin=begin),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def unused(facts: Facts) -> Iterator[Advice]:
         n_citing = (np.any(shown, axis=0) & system.hit & system.answered).sum()
         if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * n_citing):
             yield advice_on(
-                facts, "unused", system, gain=float(mask.sum() / len(mask)), query_ids=system.ids(mask),
+                "unused", system, gain=float(mask.sum() / len(mask)), query_ids=system.ids(mask),
                 measure=_OF_ANSWERS, citing=int(n_citing), share=float(mask.sum() / n_citing),
                 precision=system.precision,
             )  # fmt: skip
@@ -57,7 +57,7 @@ def answers_wrong(facts: Facts) -> Iterator[Advice]:
         if n_with < GOOD_RETRIEVAL * n_known or wrong.sum() < max(MIN_QUESTIONS, MANY_WRONG * n_answered):
             continue
         yield _on_answers(
-            facts, "answers_wrong", system, wrong, of=n_answered, with_gold=n_with, known=n_known,
+            "answers_wrong", system, wrong, of=n_answered, with_gold=n_with, known=n_known,
             unfaithful=int(_at(answers, "context_unused").sum()),
         )  # fmt: skip
 
@@ -72,47 +72,33 @@ def low_utilization(facts: Facts) -> Iterator[Advice]:
             continue
         mask = measured & (np.nan_to_num(value, nan=1.0) < LOW_UTILIZATION)
         yield _on_answers(
-            facts, "low_utilization", system, mask, of=int(measured.sum()), worst_first=1 - np.nan_to_num(value),
+            "low_utilization", system, mask, of=int(measured.sum()), worst_first=1 - np.nan_to_num(value),
             utilization=float(value[measured].mean()), gain=float(_at(answers, *_WRONG_WITH_GOLD).mean()),
         )  # fmt: skip
 
 
 @rule
-def noise_followed(facts: Facts) -> Iterator[Advice]:
-    """Answers that are wrong, and that the context supports: chunks beside the point led them astray."""
+def wrong_outcomes(facts: Facts) -> Iterator[Advice]:
+    """Answers that follow chunks beside the point, answers where abstaining was right, and abstentions on gold."""
     for system, answers in _judged(facts):
-        mask = _at(answers, "wrong_chunk", "noise_followed")
-        n_answered = int((answers.judged.state == ANSWERED).sum())
-        if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * n_answered):
-            yield _on_answers(
-                facts, "noise_followed", system, mask, of=n_answered, precision=system.precision,
-                with_gold=int(_at(answers, "wrong_chunk").sum()),
-            )  # fmt: skip
-
-
-@rule
-def should_abstain(facts: Facts) -> Iterator[Advice]:
-    """Answers that are wrong where the context has no gold, or to questions that have no answer."""
-    for system, answers in _judged(facts):
-        outcomes = answers.outcomes
-        without = (outcomes.answerable == NO) | (outcomes.gold_in_context == NO)
-        without &= np.isin(answers.judged.state, (ANSWERED, ABSTAINED))
-        mask = _at(answers, *_BETTER_NOT_ANSWERED)
-        if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * len(mask)):
-            yield _on_answers(
-                facts, "should_abstain", system, mask, of=int(without.sum()),
-                abstained=int((without & (answers.judged.state == ABSTAINED)).sum()),
-            )  # fmt: skip
-
-
-@rule
-def over_cautious(facts: Facts) -> Iterator[Advice]:
-    """The system abstains though its context holds gold."""
-    for system, answers in _judged(facts):
-        mask = _at(answers, "over_cautious")
-        has_gold = (answers.outcomes.gold_in_context == YES) & np.isin(answers.judged.state, (ANSWERED, ABSTAINED))
-        if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * has_gold.sum()):
-            yield _on_answers(facts, "over_cautious", system, mask, of=int(has_gold.sum()))
+        outcomes, state = answers.outcomes, answers.judged.state
+        answered, abstained = state == ANSWERED, state == ABSTAINED
+        has_gold = (outcomes.gold_in_context == YES) & (answered | abstained)
+        without = ((outcomes.answerable == NO) | (outcomes.gold_in_context == NO)) & (answered | abstained)
+        with_gold = int(_at(answers, "wrong_chunk").sum())
+        patterns: Mapping[str, tuple[Sequence[str], Bools, Mapping[str, Any]]] = {
+            "noise_followed": (
+                ("wrong_chunk", "noise_followed"), answered, {"precision": system.precision, "with_gold": with_gold}
+            ),
+            "should_abstain": (_BETTER_NOT_ANSWERED, without, {"abstained": int((without & abstained).sum())}),
+            "over_cautious": (("over_cautious",), has_gold, {}),
+        }  # fmt: skip
+        for code, (wrong, among, numbers) in patterns.items():
+            mask, of = _at(answers, *wrong), int(among.sum())
+            # Whether a system should have abstained is a matter of all questions, those that it failed among them.
+            whole = len(mask) if code == "should_abstain" else of
+            if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * whole):
+                yield _on_answers(code, system, mask, of=of, **numbers)
 
 
 @rule
@@ -129,7 +115,7 @@ def dangling(facts: Facts) -> Iterator[Advice]:
         if mask.sum() >= max(MIN_QUESTIONS, MIN_SHARE * (n_citations > 0).sum()):
             marks = (c.mark for record in answers.records for c in record.citations if c.problem)
             yield _on_answers(
-                facts, "dangling", system, mask, of=int((n_citations > 0).sum()), worst_first=n_invalid.astype(float),
+                "dangling", system, mask, of=int((n_citations > 0).sum()), worst_first=n_invalid.astype(float),
                 invalid=int(n_invalid.sum()), citations=int(n_citations.sum()), mark=next(marks, ""),
             )  # fmt: skip
 
@@ -144,12 +130,12 @@ def _at(answers: JudgedSystem, *outcomes: str) -> Bools:
 
 
 def _on_answers(
-    facts: Facts, code: str, system: SystemFacts, mask: Bools, *, of: int, worst_first: Floats | None = None,
+    code: str, system: SystemFacts, mask: Bools, *, of: int, worst_first: Floats | None = None,
     gain: float | None = None, **numbers: Any,
 ) -> Advice:  # fmt: skip
     """Advice on some answers, of so many that could show the pattern; by default all of them could become right."""
     share = float(mask.sum() / of) if of else 0.0
     return advice_on(
-        facts, code, system, gain=float(mask.mean()) if gain is None else gain,
+        code, system, gain=float(mask.mean()) if gain is None else gain,
         query_ids=system.ids(mask, worst_first), measure=_OF_ANSWERS, of=of, share=share, **numbers,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -43,27 +44,16 @@ def no_gold(facts: Facts) -> Iterator[Advice]:
 @rule
 def failed(facts: Facts) -> Iterator[Advice]:
     """The system failed on questions, or they are absent from its run: nothing else can be said of them."""
-    for code in ("failed", "missing"):
-        for system in facts.systems:
-            mask = system.at(code)
-            if mask.any():
-                yield advice_on(facts, code, system, gain=system.as_others(mask), query_ids=system.ids(mask))
+    for code, system in product(("failed", "missing"), facts.systems):
+        mask = system.at(code)
+        if mask.any():
+            yield advice_on(code, system, gain=system.as_others(mask), query_ids=system.ids(mask))
 
 
 @rule
-def not_in_corpus(facts: Facts) -> Iterator[Advice]:
-    """Gold that no document of the corpus holds: labels or loading are wrong, not retrieval."""
-    yield from _lost_before_retrieval(facts, "not_in_corpus")
-
-
-@rule
-def cut(facts: Facts) -> Iterator[Advice]:
-    """Gold that no chunk holds by the rule, though its document is in the corpus."""
-    yield from _lost_before_retrieval(facts, "cut")
-
-
-def _lost_before_retrieval(facts: Facts, code: str) -> Iterator[Advice]:
-    for system in facts.systems:
+def lost_before_retrieval(facts: Facts) -> Iterator[Advice]:
+    """Gold that no document of the corpus holds, as labels or loading are wrong; or that no chunk holds by the rule."""
+    for code, system in product(("not_in_corpus", "cut"), facts.systems):
         lost, n_gold = system.funnel.pieces[:, AT[code]], system.funnel.n_gold
         mask = lost > 0
         if mask.any():
@@ -71,8 +61,8 @@ def _lost_before_retrieval(facts: Facts, code: str) -> Iterator[Advice]:
             sound = system.answered & (share == 0)
             gain = float(share.mean()) * (float(system.value[sound].mean()) if sound.any() else 1.0)
             yield advice_on(
-                facts, code, system, gain=gain, query_ids=system.ids(mask, share), pieces=int(lost.sum()),
-                rule=system.rule, whole=int(system.at(code).sum()), all_pieces=int(n_gold.sum()),
+                code, system, gain=gain, query_ids=system.ids(mask, share), pieces=int(lost.sum()), rule=system.rule,
+                whole=int(system.at(code).sum()), all_pieces=int(n_gold.sum()),
             )  # fmt: skip
 
 
@@ -91,7 +81,7 @@ def borders(facts: Facts) -> Iterator[Advice]:
         error = float(np.sqrt(shown.var(ddof=1) / len(shown) + wished.var(ddof=1) / len(wished)))
         if lack >= MIN_CUT and lack > Z * error:
             yield advice_on(
-                facts, "borders", system, gain=lack * float(split.sum()) / len(split),
+                "borders", system, gain=lack * float(split.sum()) / len(split),
                 query_ids=system.ids(split, 1 - np.nan_to_num(system.span_recall)), measure=f"span_recall@{facts.k}",
                 pieces=int(system.funnel.split.sum()), all_pieces=int(system.funnel.n_gold.sum()),
                 shown=float(shown.mean()), wished=float(wished.mean()),
@@ -99,27 +89,18 @@ def borders(facts: Facts) -> Iterator[Advice]:
 
 
 @rule
-def not_retrieved(facts: Facts) -> Iterator[Advice]:
-    """Questions whose gold is nowhere in deep lists: recall is low at every depth."""
-    yield from _beyond_lists(facts, "not_retrieved", deep=True)
-
-
-@rule
-def shallow(facts: Facts) -> Iterator[Advice]:
-    """Questions whose gold is not in lists so short that it may be ranked just below."""
-    yield from _beyond_lists(facts, "shallow", deep=False)
-
-
-def _beyond_lists(facts: Facts, code: str, *, deep: bool) -> Iterator[Advice]:
+def beyond_lists(facts: Facts) -> Iterator[Advice]:
+    """Questions whose gold is nowhere in deep lists; or not in lists so short that it may be ranked just below."""
     for i, system in enumerate(facts.systems):
         mask = system.at("not_retrieved")
         few = mask.sum() < max(MIN_QUESTIONS, MIN_SHARE * system.winnable.sum())
-        if few or system.matches_nothing or system.lists.reach(max(DEEP * facts.k, RERANKED)) != deep:
+        if few or system.matches_nothing:
             continue
+        code = "not_retrieved" if system.lists.reach(max(DEEP * facts.k, RERANKED)) else "shallow"
         depths = [k for k in facts.curves.ks if not np.isnan(facts.mean(i, facts.coverage, k))]
         deepest = max(depths, default=facts.k)
         yield advice_on(
-            facts, code, system, gain=system.as_others(mask), query_ids=system.ids(mask), depth=system.lists.depth,
+            code, system, gain=system.as_others(mask), query_ids=system.ids(mask), depth=system.lists.depth,
             share=float(mask.sum() / system.winnable.sum()), recall_k=facts.mean(i, facts.coverage), deepest=deepest,
             recall_deepest=facts.mean(i, facts.coverage, deepest), coverage=facts.coverage, untold=system.funnel.untold,
         )  # fmt: skip
@@ -202,7 +183,7 @@ def _cluster(facts: Facts, table: _Table, system: SystemFacts, *, p: float, test
     inside, others = group.mask & system.answered, system.answered & table.beside
     share, share_others = float(lost[inside].mean()), float(lost[others].mean())
     return advice_on(
-        facts, f"cluster_{group.code}", system, gain=system.as_others(inside), query_ids=system.ids(lost & inside),
+        f"cluster_{group.code}", system, gain=system.as_others(inside), query_ids=system.ids(lost & inside),
         name=group.name, length=group.length, size=int(inside.sum()), others=int(others.sum()), share=share,
         share_others=share_others, p=p, tested=tested,
         explained=float(inside.sum()) * (share - share_others) / float(lost.sum()),

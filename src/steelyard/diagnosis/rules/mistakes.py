@@ -37,7 +37,7 @@ def reversed_order(facts: Facts) -> Iterator[Advice]:
                 continue
             better = np.maximum(value - now, 0.0)
             yield advice_on(
-                facts, "reversed_order", system, gain=float(value.mean() - now.mean()), measure=measure,
+                "reversed_order", system, gain=float(value.mean() - now.mean()), measure=measure,
                 query_ids=system.ids(better > EQUAL, better), reached=float(now.mean()), ceiling=float(value.mean()),
                 depth=system.lists.final_depth,
             )  # fmt: skip
@@ -51,7 +51,7 @@ def shifted(facts: Facts) -> Iterator[Advice]:
         shift = system.shift
         if shift is not None:
             yield _exchanged(
-                facts, "shifted", system, partner=shift.partner, mask=shift.beside, by=shift.by, whole=shift.whole,
+                "shifted", system, partner=shift.partner, mask=shift.beside, by=shift.by, whole=shift.whole,
                 first=system.funnel.query_ids[shift.first], own=shift.n_own,
                 out_of_step=int((system.answered & (shift.partner >= 0)).sum()),
             )  # fmt: skip
@@ -71,16 +71,16 @@ def swapped(facts: Facts) -> Iterator[Advice]:
             first = int(np.flatnonzero(mask)[0])
             ids = system.funnel.query_ids
             yield _exchanged(
-                facts, "swapped", system, partner=partner, mask=mask, first=ids[first], second=ids[int(partner[first])]
+                "swapped", system, partner=partner, mask=mask, first=ids[first], second=ids[int(partner[first])]
             )
 
 
-def _exchanged(facts: Facts, code: str, system: SystemFacts, *, partner: Ints, mask: Bools, **numbers: Any) -> Advice:
+def _exchanged(code: str, system: SystemFacts, *, partner: Ints, mask: Bools, **numbers: Any) -> Advice:
     """Advice on lists that fit other questions; the gain is what these questions reach with the gold of those."""
     assert system.crossings is not None
-    better = np.where(mask, system.crossings.value_with(partner, facts.measure) - system.value, 0.0)
+    better = np.where(mask, system.crossings.value_with(partner, system.measure) - system.value, 0.0)
     return advice_on(
-        facts, code, system, gain=float(np.maximum(better, 0.0).mean()), query_ids=system.ids(mask, better), **numbers
+        code, system, gain=float(np.maximum(better, 0.0).mean()), query_ids=system.ids(mask, better), **numbers
     )
 
 
@@ -92,7 +92,7 @@ def nothing_matches(facts: Facts) -> Iterator[Advice]:
             continue
         labelled, retrieved = system.ids_on_both_sides
         yield advice_on(
-            facts, "nothing_matches", system, gain=float((system.answered & ~system.matched).mean()),
+            "nothing_matches", system, gain=float((system.answered & ~system.matched).mean()),
             query_ids=system.ids(system.answered & ~system.matched), depth=system.lists.depth,
             matching=int((system.answered & system.matched).sum()), labelled=labelled, retrieved=retrieved,
         )  # fmt: skip
@@ -110,7 +110,7 @@ def tied(facts: Facts) -> Iterator[Advice]:
         mask &= system.answered
         if mask.sum() >= _many(system):
             best = parse(facts.measure)(perfect_reranking(a, int(a.n_retrieved.max())))
-            yield _on_some(facts, "tied", system, mask, best)
+            yield _on_some("tied", system, mask, best)
 
 
 @rule
@@ -121,7 +121,7 @@ def short_lists(facts: Facts) -> Iterator[Advice]:
         best = parse(facts.measure)(completed(a, facts.k))
         empty = system.answered & (a.n_retrieved == 0)
         if empty.sum() >= _many(system):
-            yield _on_some(facts, "empty_lists", system, empty, best)
+            yield _on_some("empty_lists", system, empty, best)
         answered = system.answered & ~empty
         mask = answered & (a.n_retrieved < facts.k)
         if mask.sum() < _many(system):
@@ -129,13 +129,7 @@ def short_lists(facts: Facts) -> Iterator[Advice]:
         lacking = mask & (best > system.value + EQUAL)
         if lacking.sum() >= _many(system) or (mask.sum() >= MIN_GROUP and mask[answered].all()):
             yield _on_some(
-                facts,
-                "short_lists",
-                system,
-                mask,
-                best,
-                longest=int(a.n_retrieved[mask].max()),
-                lacking=int(lacking.sum()),
+                "short_lists", system, mask, best, longest=int(a.n_retrieved[mask].max()), lacking=int(lacking.sum())
             )
 
 
@@ -151,7 +145,7 @@ def doubled(facts: Facts) -> Iterator[Advice]:
             best = parse(facts.measure)(duplicates.without(system.weighed.alignment))
             first, second = duplicates.example
             yield _on_some(
-                facts, "doubled", system, mask, best, first=first, second=second,
+                "doubled", system, mask, best, first=first, second=second,
                 share=float(duplicates.n.sum() / np.minimum(system.weighed.alignment.n_retrieved, facts.k).sum()),
             )  # fmt: skip
 
@@ -160,10 +154,10 @@ def _many(system: SystemFacts) -> float:
     return max(MIN_QUESTIONS, MIN_SHARE * float(system.winnable.sum()))
 
 
-def _on_some(facts: Facts, code: str, system: SystemFacts, mask: Bools, best: Floats, **numbers: Any) -> Advice:
+def _on_some(code: str, system: SystemFacts, mask: Bools, best: Floats, **numbers: Any) -> Advice:
     """Advice on some questions, which could reach these values."""
     better = np.where(mask, np.maximum(best - system.value, 0.0), 0.0)
     return advice_on(
-        facts, code, system, gain=float(better.mean()), query_ids=system.ids(mask, better),
+        code, system, gain=float(better.mean()), query_ids=system.ids(mask, better),
         reached=float(system.value.mean()), ceiling=float((system.value + better).mean()), **numbers,
     )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def _order(facts: Facts, code: str, i: int, n: int, ceiling: Floats) -> Advice:
     deeper = [k for k in facts.curves.ks if k > facts.k and not np.isnan(facts.mean(i, facts.coverage, k))]
     more = min((k for k in deeper if k >= MORE * facts.k), default=max(deeper, default=facts.k))
     return advice_on(
-        facts, code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better), candidates=n,
+        code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better), candidates=n,
         reached=float(system.value.mean()), ceiling=float(ceiling.mean()), coverage=facts.coverage,
         recall_k=facts.mean(i, facts.coverage), below=int(system.at("below_k", "reranked_out").sum()),
         more=more, recall_more=facts.mean(i, facts.coverage, more),
@@ -80,7 +81,7 @@ def reranker_harms(facts: Facts) -> Iterator[Advice]:
             measure, base, value = harm
             loss = base - value
             yield advice_on(
-                facts, "reranker_harms", system, gain=float(loss.mean()), query_ids=system.ids(loss > 0, loss),
+                "reranker_harms", system, gain=float(loss.mean()), query_ids=system.ids(loss > 0, loss),
                 base=float(base.mean()), reached=float(value.mean()), better=int((loss < 0).sum()), measure=measure,
             )  # fmt: skip
 
@@ -103,24 +104,14 @@ def _harm(facts: Facts, system: SystemFacts) -> tuple[str, Floats, Floats] | Non
 
 
 @rule
-def reranker_idle(facts: Facts) -> Iterator[Advice]:
-    """There is a reranker, and every list is as it was before it."""
-    yield from _without_effect(facts, "reranker_idle", _idle)
-
-
-@rule
-def reranker_late(facts: Facts) -> Iterator[Advice]:
-    """A reranker that changes the order, but never what is returned: it runs after the list was cut."""
-    yield from _without_effect(facts, "reranker_late", _late)
-
-
-def _without_effect(facts: Facts, code: str, holds: Callable[[SystemFacts], bool]) -> Iterator[Advice]:
-    for system in facts.systems:
+def without_effect(facts: Facts) -> Iterator[Advice]:
+    """A reranker that leaves every list as it was; or that reorders, but never changes what is returned."""
+    for (code, holds), system in product({"reranker_idle": _idle, "reranker_late": _late}.items(), facts.systems):
         if holds(system) and system.perfect:
             n = max((n for n in system.perfect if n <= RERANKED), default=min(system.perfect))
             better = system.perfect[n] - system.value
             yield advice_on(
-                facts, code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better),
+                code, system, gain=float(better.mean()), query_ids=system.ids(better > EQUAL, better),
                 candidates=n, returned=system.lists.final_depth, depth=system.lists.depth,
                 reached=float(system.value.mean()), ceiling=float(system.perfect[n].mean()),
             )  # fmt: skip
@@ -151,7 +142,7 @@ def order_only(facts: Facts) -> Iterator[Advice]:
         lost = system.answered & ~system.hit
         if interval(ndcg[both])[0] > 0 and abs(recall.mean()) < SAME and lost.sum() >= MIN_QUESTIONS:
             yield advice_on(
-                facts, "order_only", system, gain=system.as_others(lost), query_ids=system.ids(lost),
+                "order_only", system, gain=system.as_others(lost), query_ids=system.ids(lost),
                 systems=(base.name, system.name), baseline=base.name, ndcg=float(ndcg.mean()),
                 recall=float(recall.mean()), coverage=facts.coverage,
             )  # fmt: skip
@@ -171,7 +162,7 @@ def hybrid(facts: Facts) -> Iterator[Advice]:
     only_first, only_second = first.hit & ~second.hit, second.hit & ~first.hit
     if pair.mean - best >= MIN_ORACLE and min(only_first.sum(), only_second.sum()) >= MIN_QUESTIONS:
         yield advice_on(
-            facts, "hybrid", best_system, gain=pair.mean - best, query_ids=first.ids(only_first | only_second),
+            "hybrid", best_system, gain=pair.mean - best, query_ids=first.ids(only_first | only_second),
             systems=(first.name, second.name), first=first.name, second=second.name, ceiling=pair.mean, best=best,
             only_first=int(only_first.sum()), only_second=int(only_second.sum()), best_system=best_system.name,
         )  # fmt: skip

@@ -173,16 +173,15 @@ def judged_run(
         return RunVerdicts(
             _checked(opened_verdicts(path, run.name, choice.form), run, questions), query_ids, "file", path.name
         )
-    from steelyard.judges.judging import judge_answers
+    from steelyard.judges.judging import JudgeOptions, judge_answers
     from steelyard.judges.registry import judging_command, make_judge
 
     if judge is not None and judge != DEFAULT_JUDGE:
         raise InputError(
             f"{run.name}: has no verdicts by {judge!r}; judge it first ({judging_command(judge)}), or leave out --judge"
         )
-    verdicts = judge_answers(
-        questions, run.answered(), make_judge(DEFAULT_JUDGE), system=run.name, progress=choice.progress
-    )
+    options = JudgeOptions(progress=choice.progress)
+    verdicts = judge_answers(questions, run.answered(), make_judge(DEFAULT_JUDGE), options, system=run.name)
     return RunVerdicts(verdicts, query_ids, "default")
 
 

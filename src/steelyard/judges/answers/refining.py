@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Protocol, cast
+from typing import Any, Literal, cast
 
 from steelyard.base.errors import InputError
 from steelyard.judges.answers.cases import NOT_ASKED, Draft
@@ -16,50 +16,50 @@ NO_CLAIMS = "no_claims"
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """Sentences of one answer, or gold answer, in their order, and what was asked."""
+class Refined:
+    """What is refined: the sentences of one answer, or gold answer, in their order, or one gold answer as a whole.
+
+    query   what was asked
+    """
 
     texts: tuple[str, ...]
     query: str = ""
 
 
-class Splitter(Protocol):
-    """A judge that splits sentences into claims."""
-
-    def split(self, answers: Sequence[Sentences]) -> Sequence[Sequence[tuple[str, ...] | None]]:
-        """For each answer and each of its sentences the claims; None where the judge does not say."""
-        ...
+_LACKS = {
+    "split": "splits no sentences into claims; take a language model (--judge llm), or --units sentences",
+    "nuggets": "draws up no nuggets; take a language model (--judge llm), or write them yourself",
+}
 
 
-def splitter_of(judge: Judge | None) -> Splitter:
-    """A judge, as one that splits.
+def ability(judge: Judge | None, name: Literal["split", "nuggets"]) -> Callable[[Sequence[Refined]], Sequence[Any]]:
+    """What a judge that can refines answers by.
 
-    Raises   InputError for one that cannot.
+    split     gives for each answer and each of its sentences the claims; None where the judge does not say
+    nuggets   gives facts of each gold answer, each with a flag for vital ones; none where the judge does not say
+    Raises    InputError for a judge that cannot.
     """
-    if not callable(getattr(judge, "split", None)):
-        name = "none" if judge is None else judge.name
-        raise InputError(
-            f"judge {name} splits no sentences into claims; take a language model (--judge llm), or --units sentences"
-        )
-    return cast("Splitter", judge)
+    if not callable(refine := getattr(judge, name, None)):
+        raise InputError(f"judge {'none' if judge is None else judge.name} {_LACKS[name]}")
+    return cast("Callable[[Sequence[Refined]], Sequence[Any]]", refine)
 
 
-def sentences_of(drafts: Sequence[Draft]) -> list[Sentences]:
+def sentences_of(drafts: Iterable[Draft]) -> list[Refined]:
     """Sentences to be split, in the order in which `with_claims` asks for them: checkable units alone."""
     return [
-        Sentences(tuple(unit.text for unit in units if unit.checkable), draft.query)
+        Refined(tuple(unit.text for unit in units if unit.checkable), draft.query)
         for draft in drafts
         for units in _groups(draft)
     ]
 
 
-def with_claims(drafts: Sequence[Draft], splitter: Splitter) -> Iterator[Draft]:
+def with_claims(drafts: Sequence[Draft], judge: Judge | None) -> Iterator[Draft]:
     """The drafts with claims for units.
 
     A claim has the place of its sentence, and cites what that cites.  A sentence without claims asserts nothing; one
     that the judge says nothing of stays as it is.
     """
-    claims = iter(splitter.split(sentences_of(drafts)))
+    claims = iter(ability(judge, "split")(sentences_of(drafts)))
     for draft in drafts:
         record = draft.record
         units, *golds = [_split(group, next(claims)) for group in _groups(draft)]
@@ -100,43 +100,14 @@ def _claims(unit: Unit, claims: tuple[str, ...] | None) -> list[Unit]:
     return [replace(unit, text=claim) for claim in claims] or [replace(unit, no_claim=NO_CLAIMS)]
 
 
-@dataclass(frozen=True, slots=True)
-class GoldAnswer:
-    """A gold answer, and what was asked."""
-
-    text: str
-    query: str = ""
-
-
-class NuggetMaker(Protocol):
-    """A judge that draws up nuggets."""
-
-    def nuggets(self, answers: Sequence[GoldAnswer]) -> Sequence[Sequence[tuple[str, bool]]]:
-        """Facts of each gold answer, each with a flag for vital ones; none where the judge does not say."""
-        ...
-
-
-def nugget_maker_of(judge: Judge | None) -> NuggetMaker:
-    """A judge, as one that draws up nuggets.
-
-    Raises   InputError for one that cannot.
-    """
-    if not callable(getattr(judge, "nuggets", None)):
-        name = "none" if judge is None else judge.name
-        raise InputError(
-            f"judge {name} draws up no nuggets; take a language model (--judge llm), or write them yourself"
-        )
-    return cast("NuggetMaker", judge)
-
-
-def gold_answers_of(drafts: Sequence[Draft]) -> list[GoldAnswer]:
+def gold_answers_of(drafts: Iterable[Draft]) -> list[Refined]:
     """The first gold answer of each question that has one and no nuggets."""
-    return [GoldAnswer(draft.record.gold_answers[0], draft.query) for draft in drafts if _lacks_nuggets(draft)]
+    return [Refined(draft.record.gold_answers[:1], draft.query) for draft in drafts if _lacks_nuggets(draft)]
 
 
-def with_nuggets(drafts: Sequence[Draft], maker: NuggetMaker) -> Iterator[Draft]:
+def with_nuggets(drafts: Sequence[Draft], judge: Judge | None) -> Iterator[Draft]:
     """The drafts, with nuggets where they had none; equal gold answers have equal ones, whatever the system says."""
-    facts = iter(maker.nuggets(gold_answers_of(drafts)))
+    facts = iter(ability(judge, "nuggets")(gold_answers_of(drafts)))
     for draft in drafts:
         if not _lacks_nuggets(draft):
             yield draft

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
-from steelyard.judges.answers.refining import GoldAnswer, Sentences
+from steelyard.judges.answers.refining import Refined
 from steelyard.judges.llm.asking import Asker, ModelRequest, ModelResult, numbered_items, parts
 from steelyard.judges.llm.tasks import (
     CLAIMS,
@@ -247,7 +247,7 @@ class LLMJudge(JudgingModel):
             self._samples.extend(group for of_case in groups for group in of_case)
         return [tuple(map(merge_samples, of_case)) for of_case in groups]
 
-    def split(self, answers: Sequence[Sentences]) -> list[list[tuple[str, ...] | None]]:
+    def split(self, answers: Sequence[Refined]) -> list[list[tuple[str, ...] | None]]:
         """For each answer and each of its sentences the claims; None where the model does not say."""
         requests = [list(self._splitting(answer)) for answer in answers]
         results = iter(self._asker.run(list(chain.from_iterable(requests)), "claims", self.progress))
@@ -256,14 +256,14 @@ class LLMJudge(JudgingModel):
             for of_answer in requests
         ]
 
-    def nuggets(self, answers: Sequence[GoldAnswer]) -> list[tuple[tuple[str, bool], ...]]:
+    def nuggets(self, answers: Sequence[Refined]) -> list[tuple[tuple[str, bool], ...]]:
         """Facts of each gold answer, each with a flag for vital ones; none where the model does not say."""
         requests = [self._drawing_up(answer) for answer in answers]
         results = self._asker.run(requests, "nuggets", self.progress)
         return [result.values.get(ONLY, ()) for result in results]
 
     def plan(
-        self, cases: Sequence[Case], answers: Sequence[Sentences] = (), golds: Sequence[GoldAnswer] = (),
+        self, cases: Sequence[Case], answers: Sequence[Refined] = (), golds: Sequence[Refined] = (),
         *, again: Sequence[Case] = (),
     ) -> CallEstimate:  # fmt: skip
         """Estimate of the calls that judging would take; nothing is sent.
@@ -325,14 +325,14 @@ class LLMJudge(JudgingModel):
             for part in parts(items):
                 yield ModelRequest(VERDICTS, language, {"source": case.premise, **question}, "statements", part, epoch)
 
-    def _splitting(self, answer: Sentences) -> Iterator[ModelRequest[tuple[str, ...]]]:
+    def _splitting(self, answer: Refined) -> Iterator[ModelRequest[tuple[str, ...]]]:
         question = {"question": answer.query} if answer.query else {}
         for part in parts(numbered_items(answer.texts)):
             yield ModelRequest(CLAIMS, self._language(*answer.texts), question, "statements", part)
 
-    def _drawing_up(self, answer: GoldAnswer) -> ModelRequest[tuple[tuple[str, bool], ...]]:
+    def _drawing_up(self, answer: Refined) -> ModelRequest[tuple[tuple[str, bool], ...]]:
         question = {"question": answer.query} if answer.query else {}
-        return ModelRequest(NEW_NUGGETS, self._language(answer.text), {"answer": answer.text, **question})
+        return ModelRequest(NEW_NUGGETS, self._language(*answer.texts), {"answer": answer.texts[0], **question})
 
 
 def _verdicts(ids: Sequence[str], result: ModelResult[Verdict]) -> list[Verdict]:
