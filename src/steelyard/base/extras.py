@@ -50,7 +50,7 @@ def _shown(folder: Path) -> str:
 
 
 def _origin(packages: Path) -> dict[str, Any]:
-    """What pip noted about where the copy came from (direct_url.json); empty for one from an index."""
+    """Notes of pip about where the copy came from (direct_url.json); empty for one from an index."""
     import json
     from importlib.metadata import distributions
 

@@ -37,7 +37,7 @@ def try_lock(file: FileIO) -> bool | None:
 
 
 def is_at(file: FileIO, path: str | os.PathLike[str]) -> bool:
-    """Whether an open file still has this path, not removed and made anew by another process."""
+    """True if an open file still has this path, not removed and made anew by another process."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:

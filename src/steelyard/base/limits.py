@@ -30,7 +30,7 @@ class Limits:
         yield from (kind(bound) for kind, bound in bounds if math.isfinite(bound))
 
     def hold(self, number: float) -> bool:
-        """Whether a number is within them."""
+        """True if a number is within them."""
         return _is_finite(number) and self.least <= number <= self.most and self.above < number < self.below
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Limits:
 
 
 def _is_finite(number: float) -> bool:
-    """Whether a number is one that a float can be; a whole number may be too large."""
+    """True if a number is one that a float can be; a whole number may be too large."""
     try:
         return math.isfinite(number)
     except OverflowError:
@@ -148,5 +148,5 @@ def _describe_items(hint: Any) -> str:
 
 
 def is_union(hint: Any) -> bool:
-    """Whether this is `A | B`, however it is written."""
+    """True if this is `A | B`, however it is written."""
     return get_origin(hint) in (Union, types.UnionType)

@@ -25,7 +25,7 @@ _OF_THREADS = (
 
 @cache
 def machine() -> Mapping[str, str | int]:
-    """What a time depends on besides the program.
+    """Processor, cores and system, on which a time depends besides the program.
 
     cpu     model of the processor; its architecture where the system does not name the model
     cores   that this process may use
@@ -57,7 +57,7 @@ def cpu_model() -> str:
 
 
 def computing() -> dict[str, str | int]:
-    """What decides by how many threads, and on which GPU, this process computes: variables that are set, and torch.
+    """Settings of threads and GPU by which this process computes: variables that are set, and torch.
 
     "torch threads" and "gpu" are there where torch was imported.
     """

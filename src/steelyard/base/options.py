@@ -63,7 +63,7 @@ class Options:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Self:
-        """Those that are among keywords; the others have their defaults."""
+        """Options from those of some keywords that are among them; the others have their defaults."""
         return cls(**cls.among(keywords))
 
     @classmethod
@@ -95,7 +95,7 @@ def check_names(verb: str, keywords: Mapping[str, object], *kinds: type[Options]
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Whether a value is of a declared type, and within its limits."""
+    """True if a value is of a declared type, and within its limits."""
     if get_origin(hint) is Annotated:
         base, *limits = get_args(hint)
         return _fits(base, value) and all(limit.hold(value) for limit in limits if isinstance(limit, Limits))

@@ -83,12 +83,12 @@ def _modules(path: str, value: Any) -> Iterator[ModuleType | None]:
 
 
 def _has_packages(folder: Path) -> bool:
-    """Whether packages are installed into a folder of Python's path."""
+    """True if packages are installed into a folder of Python's path."""
     return not _INSTALLED.isdisjoint(folder.parts) or any(folder.glob("*.dist-info"))
 
 
 def _lies_in(module: ModuleType | None, roots: Sequence[Path]) -> bool:
-    """Whether a module is the user's own: in one of these folders, and not of a package that is installed there."""
+    """True if a module is the user's own: in one of these folders, and not of a package that is installed there."""
     places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
     file = next((Path(os.path.realpath(place)) for place in places if place), None)
     if file is None or str(getattr(module, "__name__", "")).partition(".")[0] == "steelyard":
@@ -97,7 +97,7 @@ def _lies_in(module: ModuleType | None, roots: Sequence[Path]) -> bool:
 
 
 def _is_declared(path: str, group: str, roots: Sequence[Path]) -> bool:
-    """Whether an installed package declares it; what lies in the user's folders is not installed, whatever it says."""
+    """True if an installed package declares it; what lies in the user's folders is not installed, whatever it says."""
     from importlib.metadata import entry_points  # costs a fifth of our start-up
 
     dists = [own.dist for own in entry_points(group=group) if f"{own.module}:{own.attr}" == path]

@@ -61,7 +61,7 @@ def check_links(folder: Path) -> None:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether a path is that of a file, or of nothing, as where it was removed meanwhile."""
+    """True if a path is that of a file, or of nothing, as where it was removed meanwhile."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:

@@ -31,7 +31,7 @@ def percentile_share(name: str) -> float:
 
 
 def percentile_name(share: float) -> str:
-    """What the percentile with this share below it is called.
+    """The name of the percentile with this share below it.
 
     >>> percentile_name(0.95), percentile_name(0.999), percentile_name(0.05)
     ('p95', 'p99.9', 'p5')

@@ -79,7 +79,7 @@ class Registry(Generic[T]):
         del self._items[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether an item has this name by now; other packages are not asked."""
+        """True if an item has this name by now; other packages are not asked."""
         return name in self._items
 
     def find(self, name: str) -> T | None:

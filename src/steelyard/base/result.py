@@ -90,7 +90,7 @@ class Result:
 
 
 def one_line(text: str) -> str:
-    """What a result is in a debugger, cut where it is long."""
+    """A result as one line for a debugger, cut where it is long."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}…)"
 
 

@@ -51,5 +51,5 @@ class FrameReader(Protocol):
         ...
 
     def locate(self, query_id: str, doc_id: str) -> str:
-        """Where a document of a query is listed, for an error message: "run.txt, lines 3 and 9"."""
+        """The place where a document of a query is listed, for an error message: "run.txt, lines 3 and 9"."""
         ...

@@ -177,7 +177,7 @@ def _validate(adapter: TypeAdapter[Any], hint: Any, value: Any, keys: tuple[Key,
 
 @cache
 def _adapter(hint: Any) -> TypeAdapter[Any] | None:
-    """What checks a type; None for one that pydantic knows nothing of, which is not checked."""
+    """The check of a type; None for one that pydantic knows nothing of, which is not checked."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
     from pydantic_core import SchemaError
@@ -303,7 +303,7 @@ def check_settings(maker: Callable[..., Any], settings: Mapping[str, Any], *, ar
 
 
 def _naming(key: str, hint: Any, is_option: bool) -> str:
-    """How a missing setting is named, for the end of a message: as an option and in Python, or by an example."""
+    """The name of a missing setting, for the end of a message: as an option and in Python, or by an example."""
     example = example_of(hint)
     if is_option:
         value = f'"{example}"' if example else "…"
@@ -328,7 +328,7 @@ def needed_options(maker: Callable[..., Any]) -> str:
 
 
 def make_with(maker: Callable[..., Any], settings: Mapping[str, Any], owner: str, *, are_options: bool = False) -> Any:
-    """What a class or function makes of settings, which are checked first.
+    """The product of a class or function from settings, which are checked first.
 
     owner         whose they are, for messages
     are_options   whether commands have an option for each, which the message on a missing one names

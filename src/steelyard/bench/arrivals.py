@@ -158,13 +158,13 @@ class ArrivalLog:
         return float(f"{len(self.times) / self.span_s * speed:.3g}")
 
     def questions(self) -> dict[str, str] | None:
-        """What was asked, in the order of arrival, by its number; None where some line does not say."""
+        """The questions of a log in the order of arrival, by its number; None where some line does not say."""
         if not all(query.strip() for query in self.queries):
             return None
         return {f"{number:06d}": query for number, query in enumerate(self.queries)}
 
     def seconds(self, speed: float, duration_s: float | None) -> float:
-        """How long it takes at so many times its speed: all of it, or its first `duration_s` seconds, sped up.
+        """The time that it takes at so many times its speed: all of it, or its first `duration_s` seconds, sped up.
 
         Raises   InputError where all of it takes more than a day.
         """
@@ -194,7 +194,7 @@ class ArrivalLog:
 
 
 def _time(value: Any, where: str) -> tuple[str, float]:
-    """What kind of time a value is, in words, and its seconds.
+    """The kind of time that a value is, in words, and its seconds.
 
     Raises   InputError for anything else than a number of seconds or a date with time.
     """

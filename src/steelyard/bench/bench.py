@@ -86,7 +86,7 @@ class Bench(Result):
 
     @property
     def base_name(self) -> str:
-        """What scores call the candidates as they are."""
+        """The name in scores of the candidates as they are."""
         return self.config.base_name
 
     @cached_property
@@ -96,32 +96,32 @@ class Bench(Result):
 
     @cached_property
     def diagnostics(self) -> pl.DataFrame:
-        """What rerankers did to the lists, of schema DIAGNOSTICS."""
+        """Changes that rerankers made to the lists, of schema DIAGNOSTICS."""
         return diagnostics(self.config.options, self.scores, self.rankings, self.requests)
 
     @cached_property
     def latency(self) -> pl.DataFrame:
-        """How long requests took, for each system, depth and load, of schema LATENCY."""
+        """Times of requests, for each system, depth and load, of schema LATENCY."""
         return latency(self.requests)
 
     @cached_property
     def stages(self) -> pl.DataFrame:
-        """How long the stages of systems took that report them, of schema STAGES."""
+        """Times of the stages of systems that report them, of schema STAGES."""
         return stages(self.requests)
 
     @cached_property
     def streaming(self) -> pl.DataFrame:
-        """How long until the first token, and from one to the next, of schema STREAMING."""
+        """Times until the first token, and from one to the next, of schema STREAMING."""
         return streaming(self.requests)
 
     @cached_property
     def token_fit(self) -> pl.DataFrame:
-        """How long requests took by the tokens that were read, of schema TOKEN_FIT."""
+        """Times of requests by the tokens that were read, of schema TOKEN_FIT."""
         return token_fit(self.requests)
 
     @cached_property
     def throughput(self) -> pl.DataFrame:
-        """What each level of load came to, of schema THROUGHPUT; no rows where no load was measured."""
+        """Results of each level of load, of schema THROUGHPUT; no rows where no load was measured."""
         return throughput(self.requests, Objective.of(self.config.load))
 
     @cached_property
@@ -136,12 +136,12 @@ class Bench(Result):
 
     @cached_property
     def scalability(self) -> pl.DataFrame:
-        """How throughput grows with users, of schema SCALABILITY; from three numbers of users on."""
+        """Growth of throughput with users, of schema SCALABILITY; from three numbers of users on."""
         return scalability(self.requests)
 
     @cached_property
     def costs(self) -> pl.DataFrame:
-        """What each system costs, of schema COSTS."""
+        """Costs of each system, of schema COSTS."""
         requests, clustering = self._priced_requests, self.scores.clustering
         clusters = None
         if clustering is not None and self.folder.kind != "load":
@@ -150,7 +150,7 @@ class Bench(Result):
 
     @cached_property
     def returns(self) -> pl.DataFrame:
-        """What reranking brings in for its cost, of schema RETURNS."""
+        """Returns of reranking for its cost, of schema RETURNS."""
         return returns(self.config, self.scores, self._request_costs)
 
     @cached_property
@@ -172,7 +172,7 @@ class Bench(Result):
 
     @property
     def recommended(self) -> str | None:
-        """What scores call the system that its choice recommends; None where there is no choice."""
+        """The name in scores of the system that the choice recommends; None where there is no choice."""
         rows = self.choice.filter(pl.col("recommended")).select("system", "depth").rows()
         return system_label(*rows[0]) if rows else None
 
@@ -191,7 +191,7 @@ class Bench(Result):
 
     @property
     def _priced_requests(self) -> pl.DataFrame:
-        """Those that costs are computed from: of a load test, all that there are."""
+        """The requests that costs are computed from: of a load test, all that there are."""
         return self.requests if self.folder.kind == "load" else self._sequential
 
     @property

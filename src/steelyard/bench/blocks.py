@@ -36,7 +36,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         return block_name(f"r{self.repetition}", self.option.system, self.option.depth)
 
 
@@ -73,7 +73,7 @@ def block_name(*parts: object) -> str:
 
 
 def has_block(folder: Path, name: str) -> bool:
-    """Whether a block is on disk, whole."""
+    """True if a block is on disk, whole."""
     return _file(folder, name, _REQUESTS).exists()
 
 

@@ -203,7 +203,7 @@ def _texts(doc_ids: Sequence[str], outputs: Outputs, inputs: Inputs) -> dict[str
 
 
 def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
-    """What is asked in each of these questions."""
+    """The texts of these questions."""
     queries = {
         query_id: question.query
         for query_id in query_ids

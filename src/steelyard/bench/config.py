@@ -170,22 +170,22 @@ class LoadTable(_Table):
 
     @property
     def has_log(self) -> bool:
-        """Whether requests come as a log has them."""
+        """True if requests come as a log has them."""
         return self.arrivals not in get_args(Arrivals)
 
     @property
     def is_load(self) -> bool:
-        """Whether it names any load."""
+        """True if it names any load."""
         return bool(self.rates or self.concurrency or self.has_log or self.sweep or self.ramp)
 
     @property
     def searches(self) -> bool:
-        """Whether the sustained rate is searched; a log has the rate that it has."""
+        """True if the sustained rate is searched; a log has the rate that it has."""
         return self.sustained and self.is_load and not self.has_log
 
     @property
     def log_s(self) -> float | None:
-        """How much of a log is sent, in seconds; None for all of it."""
+        """Seconds of a log that are sent; None for all of it."""
         return self.duration if "duration" in self.model_fields_set else None
 
     @model_validator(mode="after")
@@ -283,12 +283,12 @@ class BenchSystem(_Table):
 
     @property
     def is_base(self) -> bool:
-        """Whether this is the candidates as they are."""
+        """True if this is the candidates as they are."""
         return self.rerank is None and not self.is_whole
 
     @property
     def is_whole(self) -> bool:
-        """Whether it takes a question alone, and no candidates."""
+        """True if it takes a question alone, and no candidates."""
         return self.pipeline is not None or self.target is not None
 
     @model_validator(mode="after")
@@ -453,7 +453,7 @@ class BenchConfig(Written, _Table):
         return ArrivalLog.read(self.load.arrivals) if self.load is not None and self.load.has_log else None
 
     def resolved(self) -> dict[str, Any]:
-        """What config.json holds: what was written, paths absolute, secrets blotted out."""
+        """The content of config.json: all that was written, paths absolute, secrets blotted out."""
         paths = {key: path for key in _PATHS if (path := getattr(self, key)) is not None}
         values = {**self.values, "name": self.name, **paths, "folder": self.folder}
         if isinstance(self.prices, Path):

@@ -18,7 +18,7 @@ class Option:
 
     @property
     def label(self) -> str:
-        """What scores call it."""
+        """The name in scores."""
         return system_label(self.system, self.depth)
 
     @property
@@ -28,7 +28,7 @@ class Option:
 
 
 def system_label(system: str, depth: int | None) -> str:
-    """What scores call a system over so many candidates.
+    """The name in scores of a system over so many candidates.
 
     >>> system_label("minilm", 50), system_label("mine", None)
     ('minilm@50', 'mine')

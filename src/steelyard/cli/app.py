@@ -63,7 +63,7 @@ def _split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _overview(group: str) -> str:
-    """What `--help` shows of all commands, or of a group."""
+    """The `--help` of all commands, or of a group."""
     if group:
         commands = {
             name.removeprefix(f"{group} "): own for name, own in COMMANDS.items() if name.startswith(f"{group} ")

@@ -94,7 +94,7 @@ def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None
 
 
 def _named(name: str) -> Any:
-    """What MODULE:NAME is."""
+    """The object that MODULE:NAME names."""
     module, _, own = name.partition(":")
     return getattr(import_module(module), own)
 

@@ -100,7 +100,7 @@ def _declared(kind: type[Options]) -> Iterator[Argument]:
 
 
 def _read_as(hint: Any) -> dict[str, Any]:
-    """What argparse takes for a declared type."""
+    """The settings of argparse for a declared type."""
     if get_origin(hint) is Annotated:
         return _read_as(get_args(hint)[0])
     if is_union(hint):
@@ -153,7 +153,7 @@ class Command:
 
 
 def overview(prog: str, description: str, commands: Mapping[str, str], *, version: bool = False) -> str:
-    """What `--help` shows without a command: the name and help of each.
+    """The `--help` without a command: the name and help of each.
 
     version   whether there is `--version` too
     """

@@ -87,7 +87,7 @@ def _talk(assistant: Assistant, words: Words) -> None:
 
 
 def _typed(prompt: str) -> str | None:
-    """What the user types; None where they leave."""
+    """The text that the user types; None where they leave."""
     try:
         query = input(f"\n{prompt}").strip()
     except (EOFError, KeyboardInterrupt):

@@ -81,11 +81,11 @@ class _Output:
 
     @property
     def encoding(self) -> str:
-        """What texts are printed for."""
+        """The encoding that texts are printed for."""
         return "utf-8" if self._stream is None else self._stream.encoding
 
     def __getattr__(self, name: str) -> Any:
-        """What it is as a stream; where it was closed before we started, it is no terminal."""
+        """Anything else of the stream; where it was closed before we started, it is no terminal."""
         return getattr(io.StringIO() if self._stream is None else self._stream, name)
 
     def write(self, text: str) -> int:

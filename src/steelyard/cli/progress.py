@@ -91,7 +91,7 @@ class _Waiting:
             self._ends, self._wait = ends, wait
 
     def text(self) -> str:
-        """What is waited for, with the seconds that are left; nothing where it is over."""
+        """The wait and the seconds that are left of it; nothing where it is over."""
         left_s = self._ends - time.monotonic()
         return _text(self._wait, left_s, self._words) if left_s > 0 else ""
 
@@ -129,7 +129,7 @@ class _Live:
         self._last = live
 
     def text(self) -> str:
-        """What is asked, answers a second, requests without one, and P95; nothing before the first request."""
+        """Questions, answers a second, requests without one, and P95; nothing before the first request."""
         live = self._last
         if live is None:
             return ""

@@ -33,7 +33,7 @@ class Screen:
         self._stream, self._own = stream, own
 
     def __getattr__(self, name: str) -> Any:
-        """What it is as a stream."""
+        """Anything else of the stream."""
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
@@ -70,7 +70,7 @@ class _Bytes:
 
 
 def drawn_on(stream: TextIO) -> TextIO:
-    """Where bars of progress are drawn: a screen, and their moves of the cursor pass."""
+    """The screen that bars of progress are drawn on, where their moves of the cursor pass."""
     return cast("TextIO", stream.allowing(_DRAWN)) if isinstance(stream, Screen) else stream
 
 

@@ -115,7 +115,7 @@ def reported_means(
 
 
 def taken(corrections: Corrections, systems: Sequence[str], measures: Sequence[str]) -> Corrections:
-    """Those of some systems and measures."""
+    """The alignments of some systems and measures."""
     some = {
         system: {name: corrections[system][name] for name in measures if name in corrections[system]}
         for system in systems

@@ -40,7 +40,7 @@ class OwnJson:
     indent: int = 1
 
     def holds(self, content: object) -> bool:
-        """Whether a value of JSON says that it is of this kind."""
+        """True if a value of JSON says that it is of this kind."""
         return isinstance(content, dict) and content.get("format") == self.name
 
     def content(self, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,11 +56,11 @@ class OwnJson:
         write_bytes(path, text.encode(errors="backslashreplace"))
 
     def read(self, path: str | Path, decode: Callable[[dict[str, Any]], T]) -> T:
-        """What a file holds, as `decoded` gives it."""
+        """The content of a file, as `decoded` gives it."""
         return self.decoded(parse_json(source_of(path).read(), str(path)), str(path), decode)
 
     def decoded(self, content: object, where: str, decode: Callable[[dict[str, Any]], T]) -> T:
-        """What a value of JSON means.
+        """The meaning of a value of JSON.
 
         decode   takes content of the right shape; raises ValueError or InputError for what cannot be
         Raises   InputError naming the place: for another kind, another version, another shape, and what cannot be.

@@ -231,7 +231,7 @@ def _is_replaced(definition: Definition, key: str, values: Mapping[str, Paramete
 def _taken(
     definition: Definition, defaults: Mapping[str, ParameterValue], own: Mapping[str, ParameterValue]
 ) -> dict[str, ParameterValue]:
-    """Those other defaults that a measure takes, beside the values that it has itself."""
+    """Other defaults that a measure takes, beside the values that it has itself."""
     return {
         key: value
         for key, value in defaults.items()

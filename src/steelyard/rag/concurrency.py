@@ -45,7 +45,7 @@ def n_at_once(limits: Iterable[int | None], wished: int | None = None) -> int:
 
 
 def turns(stages: Mapping[str, object], concurrency: float) -> dict[str, Turn]:
-    """What to hold while a question is at a stage, by its name; nothing for a stage that takes all at once.
+    """Locks to hold while a question is at a stage, by its name; nothing for a stage that takes all at once.
 
     Stages that name no number work on this computer.  One question at a time is at all of these: several would have one
     processor between them, and their times would be those of others.

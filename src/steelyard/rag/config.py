@@ -163,7 +163,7 @@ def _check_folder_name(name: str) -> str:
 
 
 def _parse_sweep(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What varies, by dotted key, be it written `"chunk.size" = [...]` or `chunk.size = [...]`."""
+    """The values of what varies, by dotted key, be it written `"chunk.size" = [...]` or `chunk.size = [...]`."""
     flat: dict[str, Any] = {}
     for key, values in table.items():
         head = key.partition(".")[0]
@@ -299,7 +299,7 @@ class Written(BaseModel):
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """What was written."""
+        """The values that were written."""
         return self._values
 
     @property
@@ -465,7 +465,7 @@ class Config(Written, PipelineSettings):
             return self._of(values, base=self._base, stem=self.name if origin.name else None, origin=origin)
 
     def _table(self, table: Any, head: str, key: str) -> Mapping[str, Any]:
-        """What a table that is changed holds so far; that of a stage has at least its kind."""
+        """The content so far of a table that is changed; that of a stage has at least its kind."""
         if head == "index" and isinstance(table, Sequence) and not isinstance(table, str):
             if len(table) != 1:
                 raise SettingError(f"{key}: there are {len(table)} indexes; change `index` as a whole")
@@ -492,7 +492,7 @@ class Config(Written, PipelineSettings):
         return self.count("generate", 5)
 
     def resolved(self) -> dict[str, Any]:
-        """What config.json holds: every value, paths absolute, secrets blotted out."""
+        """The content of config.json: every value, paths absolute, secrets blotted out."""
         settings: dict[str, Any] = {"name": self.name, "questions": self.questions, "k": self.k, "unit": self.unit}
         if self.target is not None:
             options = self.target.options

@@ -104,7 +104,7 @@ def _source_digest(module: str) -> str | None:
 
 
 def corpus_digest(documents: Iterable[Document]) -> str:
-    """Of names and texts, in their order."""
+    """A digest of names and texts, in their order."""
     whole = hashlib.sha256()
     for document in documents:
         whole.update(text_key(document.doc_id))
@@ -113,7 +113,7 @@ def corpus_digest(documents: Iterable[Document]) -> str:
 
 
 def chunks_digest(chunks: Chunks) -> str:
-    """Of the places of all chunks."""
+    """A digest of the places of all chunks."""
     whole = hashlib.sha256()
     for column in (chunks.owner, chunks.start, chunks.end):
         whole.update(column.astype("<i8").tobytes())
@@ -121,7 +121,7 @@ def chunks_digest(chunks: Chunks) -> str:
 
 
 def texts_digest(keys: Iterable[bytes]) -> str:
-    """Of texts that are named by their `text_key`."""
+    """A digest of texts that are named by their `text_key`."""
     whole = hashlib.sha256()
     for key in keys:
         whole.update(key)

@@ -201,7 +201,7 @@ class _Work:
 
     @property
     def by_people(self) -> Mapping[Key, float]:
-        """What people graded."""
+        """The grades of people."""
         return {key: pair.gain for key, pair in self.existing.items() if pair.by == PEOPLE and pair.gain is not None}
 
 
@@ -239,7 +239,7 @@ def _queries(questions: Questions) -> dict[str, str]:
 
 
 def _graded(work: _Work, grader: Grader, progress: Progress) -> Mapping[Key, Grading]:
-    """What the judge says of each pair; pairs that people graded are graded too, so that agreement is known."""
+    """The judge's grade of each pair; pairs that people graded are graded too, so that agreement is known."""
     remaining, results = iter(work.pairs.items()), dict[Key, Grading]()
     size = len(work.pairs) if getattr(grader, "wants_all_at_once", False) else _BLOCK
     while block := dict(islice(remaining, size)):
@@ -251,7 +251,7 @@ def _graded(work: _Work, grader: Grader, progress: Progress) -> Mapping[Key, Gra
 
 
 def _new(work: _Work, grades: Mapping[Key, Grading], grader: Grader) -> list[GradedPair]:
-    """What the judge says of the whole pool."""
+    """The judge's grades of the whole pool."""
     model, day = str(grader.recipe().get("model", "")), timestamp()[:10]
     listed = [(query_id, doc_id) for query_id, doc_ids in work.pool.doc_ids.items() for doc_id in doc_ids]
     return [
@@ -265,7 +265,7 @@ def _new(work: _Work, grades: Mapping[Key, Grading], grader: Grader) -> list[Gra
 
 
 def _agreement(work: _Work, grades: Mapping[Key, Grading]) -> GradeAgreement:
-    """How far judge and people agree, on the pairs of the pool that both graded."""
+    """Agreement of judge and people, on the pairs of the pool that both graded."""
     shared = [
         (gain, by_judge)
         for key, gain in work.by_people.items()

@@ -57,7 +57,7 @@ class FittedEmbedder(Embedder, Protocol):
     """An embedder whose `fit` learns something that is worth keeping."""
 
     def state(self) -> bytes:
-        """What was learnt, without pickle."""
+        """The learnt state, without pickle."""
         ...
 
     def restore(self, state: bytes) -> None:
@@ -178,7 +178,7 @@ class Ask(Protocol):
     """Asks a system one question; several threads may, as many as its `concurrency`."""
 
     def __call__(self, query: str, earlier: Response | None = None, /) -> Response:
-        """What the system gives, or failed to.
+        """The answer of the system, or why it failed.
 
         earlier   what it gave at an earlier start, where only the answer failed: nothing is retrieved anew, if the
                   system can do so
@@ -198,7 +198,7 @@ class System(Protocol):
 
     @property
     def notes(self) -> Sequence[Note]:
-        """What the user should know: documents without text, fewer chunks than k."""
+        """Notes for the user: documents without text, fewer chunks than k."""
         ...
 
     @property
@@ -208,7 +208,7 @@ class System(Protocol):
 
     @property
     def documents(self) -> Sequence[Document] | None:
-        """What is searched, where it is known."""
+        """The documents that are searched, where they are known."""
         ...
 
     @property

@@ -48,7 +48,7 @@ class FunctionReranker:
         return cls(path, function, dict(settings))
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """What the function gives; raises what it raises."""
+        """The scores that the function gives; raises what it raises."""
         return self.function(query, texts, **self.settings)
 
     def identity(self) -> str:
@@ -69,7 +69,7 @@ def as_reranker(stage: Any) -> Any:
 
 
 def takes_texts(function: Any) -> bool:
-    """Whether this is a function whose first parameters are `query` and `texts`."""
+    """True if this is a function whose first parameters are `query` and `texts`."""
     if not inspect.isroutine(function):
         return False
     try:
@@ -204,7 +204,7 @@ def make_located(config: Config, role: Role, stage: Stage | None) -> Any:
 
 
 def _keys(config: Config, role: Role, stage: Stage | None) -> tuple[Key, ...]:
-    """Where a stage is in the configuration: an index may be one of a list."""
+    """The keys of a stage in the configuration: an index may be one of a list."""
     if role != "index" or not isinstance(config.values.get(role), list):
         return (role,)
     return (role, next(i for i, index in enumerate(config.index) if index is stage))

@@ -121,7 +121,7 @@ OVERWRITING = ".overwriting.json"
 
 @contextmanager
 def overwriting(folders: Sequence[Path]) -> Iterator[Callable[[Path], bool]]:
-    """Whether a run is one that was there when the overwriting began, and not its successor.
+    """True if a run is one that was there when the overwriting began, and not its successor.
 
     folders   of the runs, all in one folder, where a file remembers the runs that were there until this is through
     """
@@ -139,7 +139,7 @@ def _stamp(folder: Path) -> list[int] | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What an overwriting that was interrupted remembers; nothing where there was none."""
+    """The notes of an overwriting that was interrupted; nothing where there was none."""
     try:
         stamps = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -320,7 +320,7 @@ def sweep(
 
 
 def _recipe(rows: Sequence[_Row]) -> dict[str, Any]:
-    """What the values of all rows depend on alike."""
+    """The settings that the values of all rows depend on alike."""
     first = rows[0].scores
     recipe = {key: part for key, part in first.recipe.items() if key in _OF_ALL}
     if first.shared_gold is not None:

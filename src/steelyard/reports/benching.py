@@ -46,7 +46,7 @@ class BenchReport(Result):
         return self.bench.frame
 
     def summary(self, *, lang: str | None = None) -> str:
-        """What the commands of `steelyard bench` print: the recommendation and why, and one row a system."""
+        """The summary that commands of `steelyard bench` print: the recommendation and why, and one row a system."""
         return self.bench.text(lang=lang)
 
     def save_charts(

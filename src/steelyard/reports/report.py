@@ -218,7 +218,7 @@ def _latex(report: Report, look: Look) -> str:
 
 
 def _data(report: Report, words: Words) -> dict[str, Any]:
-    """What `evaluate`, `compare` and `diagnose` write, under one roof."""
+    """The data of `evaluate`, `compare` and `diagnose`, under one roof."""
     names = ("system", "measure", "level", "could_be", "out_of_reach", "value", "low", "high", "reachable")
     return {
         "title": title_text(report, words),

@@ -78,7 +78,7 @@ def sample_review(
 
 
 def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:
-    """Where reviews are kept, each file once.
+    """The files in which reviews are kept, each once.
 
     Raises   InputError for a system without a place.
     """

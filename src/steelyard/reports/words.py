@@ -46,7 +46,7 @@ class Words:
         return self.texts[key].format_map({name: _written(name, value) for name, value in values.items()})
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a text for a key."""
+        """True if there is a text for a key."""
         return key in self.texts
 
     def together(self, items: list[str], limit: int) -> str:

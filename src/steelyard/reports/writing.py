@@ -30,7 +30,7 @@ from steelyard.reports.words import read_words
 
 
 def view_of(kind: type[Result]) -> View[Any]:
-    """How results of a kind are written."""
+    """The view of a kind of result."""
     views: Mapping[type[Result], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
     return next(views[base] for base in kind.__mro__ if base in views)
 
@@ -44,7 +44,7 @@ def chosen_format(kind: type[Result], output: str | Path | None, format: str | N
 
 
 def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> dict[str, Any]:
-    """What programs read of a result, with the number of its format."""
+    """The data of a result for programs, with the number of its format."""
     view = view_of(type(result))
     view.check("json", options)
     data: dict[str, Any] = plain({"format": view.format, **view.data(result, read_words(lang), **options)})

@@ -43,7 +43,7 @@ def shown(url: str) -> str:
 
 
 def _bare(url: str) -> str:
-    """What is not an address, without what may be secret in it."""
+    """The text of an address without what may be secret in it."""
     return re.split(r"[?#]", url, maxsplit=1)[0].rpartition("@")[2]
 
 
@@ -53,7 +53,7 @@ def host_of(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address leads to this computer.
+    """True if an address leads to this computer.
 
     >>> [is_loopback(url) for url in ("http://localhost:80/v1", "http://127.0.0.1", "http://[::1]/", "http://example.org")]
     [True, True, True, False]

@@ -96,11 +96,11 @@ class Usage:
     tokens_out: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Those of both."""
+        """The sum of both."""
         return Usage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
 
     def __sub__(self, other: Usage) -> Usage:
-        """Those that the other does not have."""
+        """The difference of both."""
         return Usage(self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out)
 
     @property

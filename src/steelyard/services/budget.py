@@ -58,7 +58,7 @@ class Price:
         return cls(float(match[1]), float(match[2]))
 
     def cost_usd(self, usage: Usage) -> float:
-        """What some tokens cost."""
+        """The cost of some tokens."""
         return (self.usd_in * usage.tokens_in + self.usd_out * usage.tokens_out) / _MILLION
 
 
@@ -112,7 +112,7 @@ class Account:
 
     @property
     def cost_usd(self) -> float | None:
-        """What was spent; None without a price."""
+        """The money that was spent; None without a price."""
         return None if self.price is None else self.price.cost_usd(self.spent)
 
     def reserve(self, estimate: Usage) -> bool:

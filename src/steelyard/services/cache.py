@@ -37,7 +37,7 @@ def text_key(text: str) -> bytes:
 
 
 def _checksum(kind: str, key: bytes, value: bytes, ms: float | None) -> bytes:
-    """Of a whole entry: an entry in another one's place is damaged too."""
+    """A checksum of a whole entry: an entry in another one's place is damaged too."""
     whole = hashlib.blake2b(repr((kind, key, ms)).encode(), digest_size=16)
     whole.update(value)
     return whole.digest()

@@ -82,7 +82,7 @@ class BackgroundLoop:
 
 
 def _result(future: Future[T]) -> T:
-    """What a future gives; asked again and again, as a wait without end may not see Ctrl-C (see `SIGNAL_S`)."""
+    """The result of a future; asked again and again, as a wait without end may not see Ctrl-C (see `SIGNAL_S`)."""
     while True:
         try:
             return future.result(SIGNAL_S)

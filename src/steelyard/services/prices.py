@@ -79,7 +79,7 @@ class UnitPrice:
 
     @property
     def unit(self) -> Unit:
-        """What it is a price of."""
+        """The unit of a price."""
         return next(unit for unit in UNITS if getattr(self, unit) is not None)
 
     @property
@@ -95,16 +95,16 @@ class UnitPrice:
         return _day(self.date)
 
     def is_outdated(self, today: datetime.date) -> bool:
-        """Whether it was read more than OUTDATED_DAYS before a day; a price without a date is not."""
+        """True if it was read more than OUTDATED_DAYS before a day; a price without a date is not."""
         return self.day is not None and (today - self.day).days > OUTDATED_DAYS
 
     def of_tokens(self, tokens_in: float, tokens_out: float = 0) -> float:
-        """What tokens cost, by a price of tokens."""
+        """The cost of tokens, by a price of tokens."""
         per_in, per_out = _in_and_out(self.per_1m_tokens)
         return (per_in * tokens_in + per_out * tokens_out) / _MILLION
 
     def search_units(self, pair_tokens: Sequence[int]) -> int:
-        """How many search units a question is, from the tokens of each pair of question and text.
+        """The number of search units of a question, from the tokens of each pair of question and text.
 
         Source   Cohere's documentation of billing, for its models up to version 4.
 
@@ -116,11 +116,11 @@ class UnitPrice:
         return -(-texts // self.texts_per_unit)
 
     def of_seconds(self, seconds: float) -> float:
-        """What the machine costs for so long, with its idle time in proportion."""
+        """The cost of the machine for so long, with its idle time in proportion."""
         return self.amount * seconds / _HOUR_S / self.utilisation
 
     def of_rate(self, rate: float) -> float:
-        """What a question costs where the machine sustains so many a second.
+        """The cost of a question where the machine sustains so many a second.
 
         >>> round(UnitPrice(per_gpu_hour=3.6, utilisation=0.5).of_rate(20), 9)
         0.0001

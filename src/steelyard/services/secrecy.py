@@ -66,7 +66,7 @@ class Keys:
         self._raw_runs = [*(run.encode() for run in self._runs), b"\0"] if spellings else []
 
     def in_content(self, content: bytes) -> bool:
-        """Whether a key may be in some JSON, which is known soon where none is; UTF-16 may always have one."""
+        """True if a key may be in some JSON, which is known soon where none is; UTF-16 may always have one."""
         return any(run in content for run in self._raw_runs)
 
     def removed(self, text: str) -> str:
@@ -108,7 +108,7 @@ def _words(value: str) -> Iterator[str]:
 
 
 def _base64_of(word: str) -> Iterator[str]:
-    """What all Base64 of texts with a word in them has, by where the word begins; no chance finds."""
+    """The Base64 that all texts with a word in them have, by where the word begins; no chance finds."""
     raw = word.encode()
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + raw).decode()

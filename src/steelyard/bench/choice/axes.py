@@ -37,7 +37,7 @@ class Axis:
 
     @property
     def measured(self) -> bool:
-        """Whether any reranker has a value; the base comes first."""
+        """True if any reranker has a value; the base comes first."""
         return bool((~np.isnan(self.values[1:])).any())
 
 
@@ -54,7 +54,7 @@ class Quality:
 
     @classmethod
     def of(cls, scores: Scores, options: Sequence[Option]) -> Quality:
-        """Of these options, by the scores."""
+        """The values of these options, by the scores."""
         rows, column = [list(scores.systems).index(option.label) for option in options], first_mean(scores)
         quality = cls(
             scores.measures[column],
@@ -65,7 +65,7 @@ class Quality:
 
     @property
     def sign(self) -> float:
-        """Of the measure's own values."""
+        """The sign of the measure's own values."""
         return -1.0 if self.measure.definition.direction == "lower" else 1.0
 
     @cached_property

@@ -147,7 +147,7 @@ def _surest(net: NetBenefit, cost: Axis, enough: Sequence[int]) -> int:
 
 
 def _front(axes: Sequence[Axis], options: Sequence[Option]) -> tuple[list[bool | None], list[list[str]]]:
-    """Whether nothing dominates an option, None where a value is unknown; and those that may as well do."""
+    """True if nothing dominates an option, None where a value is unknown; with those that may do as well."""
     points = np.stack([axis.values for axis in axes], axis=1)
     dominated = dominates(points)
     better = np.asarray(np.stack([axis.better for axis in axes]).any(axis=0))
@@ -234,14 +234,14 @@ class _Closeness:
 
 
 def _is_worse(quality: Quality, i: int, rerankers: Sequence[int]) -> bool:
-    """Whether an option is shown to be worse than one of these; the level is shared among those with a higher mean."""
+    """True if an option is shown to be worse than one of these; the level is shared among those with a higher mean."""
     ahead = [j for j in rerankers if j != i and quality.means[j] > quality.means[i]]
     tests = (quality.paired(j, i) for j in ahead)
     return any(paired_t(d, clusters=codes).p * len(ahead) < ALPHA for d, codes in tests)
 
 
 def _holds_slo(load: LoadTable | None, requests: pl.DataFrame, sustained: pl.DataFrame, option: Option) -> str | None:
-    """Whether an option holds every limit; None where [load] sets none.  The base adds nothing, and holds them.
+    """True if an option holds every limit; None where [load] sets none.  The base adds nothing, and holds them.
 
     It does not where it failed under every load, and not for want of requests or of a machine that sends them.
     """
@@ -272,7 +272,7 @@ def _alike(net: Axis, i: int, rerankers: Sequence[int], options: Sequence[Option
 
 
 def _pays(net: NetBenefit, i: int, prefer: Prefer) -> bool:
-    """Whether the net benefit of an option is as high as a preference for it asks; any will do by the others."""
+    """True if the net benefit of an option is as high as a preference for it asks; any will do by the others."""
     return i == _BASE or {"net": bool(net.better[i, _BASE]), "auto": bool(net.values[i] > 0)}.get(prefer, True)
 
 

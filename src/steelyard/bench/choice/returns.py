@@ -92,7 +92,7 @@ class NetBenefit(Axis):
     differences: Callable[[Ints, Ints, float], Resampled] = field(repr=False)
 
     def ahead(self, i: int, others: Sequence[int]) -> Bools:
-        """Whether option i is shown to bring in more than each of some others, with the level shared among them."""
+        """True if option i is shown to bring in more than each of some others, with the level shared among them."""
         ahead = np.array([j == 0 and self.low[i] > 0 for j in others], bool)
         rerankers = np.array([j for j in others if j], int)
         if i and len(rerankers):
@@ -105,7 +105,7 @@ class NetBenefit(Axis):
 def net_benefit(
     config: BenchConfig, scores: Scores, of_requests: pl.DataFrame, returns: pl.DataFrame
 ) -> NetBenefit | None:
-    """What each option brings in; None where nothing says what success is worth.
+    """The net benefit of each option; None where nothing says what success is worth.
 
     returns   of `returns`, whose intervals are those that a reader sees
     """
@@ -174,7 +174,7 @@ def success_measure(config: BenchConfig, scores: Scores) -> int:
 
 
 def saving_per_query(value: ValueTable | None) -> float:
-    """What shorter prompts save of each question.
+    """The saving of shorter prompts for each question.
 
     >>> saving_per_query(None)
     0.0
@@ -229,7 +229,7 @@ def _statistics(value: ValueTable | None, total: Floats, paired: _Paired) -> Flo
 
 
 def _effect(value: ValueTable | None, gain: Floats, relative: Floats) -> tuple[Floats, float]:
-    """What is paid for, and how much for one of it: gains as they are, or as shares of the base."""
+    """The unit that is paid for, and the number of it for one gain: gains as they are, or as shares of the base."""
     if value is None:
         return np.full(gain.shape, np.nan), math.nan
     if value.value_per_success is not None:
@@ -263,7 +263,7 @@ def _break_even(per_money: float) -> float:
 
 
 def _worth(scores: Scores, base: str, label: str) -> dict[str, Any]:
-    """Whether the relative gain is as high as the profile "reranker" asks for, by the check that a gate makes."""
+    """True if the relative gain is as high as the profile "reranker" asks for, by the check that a gate makes."""
     relative, measure = worth_of(scores)
     sides, better = Sides(scores, label, scores, base), measure.definition.direction
     check = relative_check(sides, measure, least=relative.least, min_questions=MIN_QUESTIONS, better=better)
@@ -273,7 +273,7 @@ def _worth(scores: Scores, base: str, label: str) -> dict[str, Any]:
 
 
 def worth_of(scores: Scores) -> tuple[Relative, Measure]:
-    """What a gain has to be for a reranker to be worth having, and by which measure.
+    """The least gain of a reranker that is worth having, and the measure of it.
 
     It is that of the profile, where it was measured, or else the first that is a mean.
     """

@@ -73,7 +73,7 @@ class PairTokens:
 
     @classmethod
     def of(cls, reranker: Reranker, candidates: Candidates, depth: int) -> PairTokens:
-        """Those of the first `depth` candidates; counted outside of any clock.
+        """The work on the first `depth` candidates; counted outside of any clock.
 
         Raises   StageError where a reranker cannot count them.
         """
@@ -92,7 +92,7 @@ class PairTokens:
         return cls(counts, "tokenizer", reranker.max_tokens, is_limit_known=True)
 
     def first(self, depth: int | None) -> PairTokens:
-        """Those of fewer candidates."""
+        """The same of fewer candidates."""
         counts = {query_id: counts[:depth] for query_id, counts in self.counts.items()}
         return replace(self, counts=counts)
 
@@ -181,7 +181,7 @@ class PatientCaller:
         return given_up(query_id, number=number, intended=began, sent=began, timeout_s=self._timeout_s)
 
     def _answer(self, until: float) -> Request | None:
-        """What comes by then; asked again and again, so that Ctrl-C is noticed."""
+        """The answer that comes by then; asked again and again, so that Ctrl-C is noticed."""
         while (left_s := until - perf_counter()) > 0:
             try:
                 return self._answers.get(timeout=min(left_s, SIGNAL_S))

@@ -56,7 +56,7 @@ class Level:
 
     @property
     def name(self) -> str:
-        """What its file is called."""
+        """The name of its file."""
         kind = "probe" if self.probe is not None else self.loop if self.speed is None else "log"
         amount = self.amount if self.speed is None else self.speed
         again = [self.probe] if self.probe else []
@@ -71,7 +71,7 @@ class Level:
         return load_name(self.amount, None) if self.first is None else f"{self.first:g}..{self.amount:g}/s"
 
     def digest(self, system: LoadedSystem, config: BenchConfig) -> str:
-        """What is measured; where it differs, it is another level."""
+        """A digest of all that is measured; where it differs, it is another level."""
         table, log = config.load or LoadTable(), config.arrival_log
         load = table.model_dump(exclude=_NOT_MEASURED) | {"duration": self.duration_s}
         load["arrivals"] = table.arrivals if log is None else [log.digest, self.speed]
@@ -152,7 +152,7 @@ def swept_rates(ceiling: float, duration_s: float) -> list[float]:
 
 
 def search_seconds(load: LoadTable, lowest: float | None = None) -> float:
-    """What the search for the sustained rate of a system takes at most: all probes at the lowest rate, or one a second.
+    """The longest time of the search for a system's sustained rate: all probes at the lowest rate, or one a second.
 
     >>> search_seconds(LoadTable(rates=[10], duration=10, slo={"p95": 0.5}, warm_up=2))
     739.2

@@ -50,7 +50,7 @@ class SustainedRate:
 
 
 def probe_seconds(rate: float, objective: Objective, *, least_s: float) -> float:
-    """How long a rate must be offered to show that it holds; ten minutes at most, or as long as is asked for.
+    """Seconds for which a rate must be offered to show that it holds; ten minutes at most, or as long as is asked for.
 
     >>> probe_seconds(10, Objective({"p95": 0.5}), least_s=10), probe_seconds(100, Objective({"p99": 0.5}), least_s=30)
     (28.8, 30)
@@ -80,7 +80,7 @@ def likely_rate(levels: pl.DataFrame, objective: Objective) -> float | None:
 
 
 def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
-    """Whether it is shown that a system misses its objective even where each request is alone.
+    """True if it is shown that a system misses its objective even where each request is alone.
 
     requests   of schema REQUESTS, of one system; those one after the other, or of one user, count
     """
@@ -152,7 +152,7 @@ def _offered(
 
 
 def _may_hold(requests: pl.DataFrame, objective: Objective) -> bool:
-    """Whether every percentile is within its limit, as far as its interval leaves that open."""
+    """True if every percentile is within its limit, as far as its interval leaves that open."""
     return all(interval.value <= 1000 * objective.slo[name] for name, interval, _ in limits_of(requests, objective))
 
 

@@ -58,7 +58,7 @@ class LoadedSystem:
 
     @property
     def option(self) -> Option:
-        """What its rows are of."""
+        """The option that its rows are of."""
         return Option(self.name, self.depth)
 
     def labelled(self, requests: pl.DataFrame) -> pl.DataFrame:
@@ -208,7 +208,7 @@ _OF_QUESTION = re.compile(r"[0-9]+|'[^']*'")
 
 
 def first_answers(systems: Sequence[LoadedSystem], timeout_s: float) -> dict[str, Request]:
-    """What each system answers to its first question, by its name; it is absent where errors of several ones differ.
+    """The answer of each system to its first question, by its name; it is absent where errors of several ones differ.
 
     Raises   StageError naming all systems that answer none of the first questions, as with a wrong address, key, model
              or shape, each with its error.

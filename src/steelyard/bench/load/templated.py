@@ -65,7 +65,7 @@ def documents_of(config: BenchConfig, depth: int) -> Sequence[str]:
 def asking_template(
     target: HTTPTarget, service: DirectService, queries: Mapping[str, str], documents: Sequence[str], depth: int
 ) -> Ask:
-    """What asks a service by the template of a target's body.
+    """A function that asks a service by the template of a target's body.
 
     documents   of which a question gets `depth`, the next question those after them, and so on in a circle; empty where
                 the body has no place for them
@@ -92,7 +92,7 @@ def asking_template(
 
 
 def _streamed(service: DirectService, events: Sequence[tuple[float, str]]) -> Served:
-    """What a stream of events came to.
+    """The answer and the times of a stream of events.
 
     Raises   ServiceError for one that is no answer.
     """

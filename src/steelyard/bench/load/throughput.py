@@ -181,7 +181,7 @@ class _Block:
         return np.asarray(np.histogram(self.ends[self.ok], bounds)[0] / np.diff(bounds))
 
     def flow(self, limit_s: float) -> _Flow:
-        """What passes through the system in the inner part."""
+        """Requests that pass through the system in the inner part."""
         begin, end = (share * self.until for share in _INNER)
         spent = np.clip(self.ends, begin, end) - np.clip(self.came, begin, end)
         ended = (self.ends > begin) & (self.ends <= end)
@@ -206,7 +206,7 @@ class _Flow(NamedTuple):
 
     @classmethod
     def of(cls, blocks: list[_Block], limit_s: float) -> _Flow:
-        """Of several blocks together."""
+        """The sum of several blocks."""
         return cls(*(sum(parts) for parts in zip(*(block.flow(limit_s) for block in blocks), strict=True)))
 
 
@@ -364,7 +364,7 @@ def _verdict(stretch: pl.DataFrame, objective: Objective, error_rate: float) -> 
 
 
 def ramp_ends(stretches: pl.DataFrame, load: LoadTable | None) -> pl.DataFrame:
-    """Where a rate that rose was too high, of schema RAMP_ENDS: a row for each system and depth of schema RAMP."""
+    """Ends of the rates that rose, of schema RAMP_ENDS: a row for each system and depth of schema RAMP."""
     rows, first_and_last = [], [] if load is None or load.ramp is None else load.ramp
     for key, own in stretches.group_by(_LABEL, maintain_order=True):
         ordered = own.sort("rate")

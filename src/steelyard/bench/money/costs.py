@@ -104,7 +104,7 @@ def costs(
     config: BenchConfig, requests: pl.DataFrame, of_requests: pl.DataFrame, sustained: pl.DataFrame | None = None, *,
     day: datetime.date, clusters: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:  # fmt: skip
-    """What each system costs at each depth, of schema COSTS.
+    """Costs of each system at each depth, of schema COSTS.
 
     of_requests   those of `request_costs`, which gets the same requests and sustained rates
     day        of the bench: a price that is much older is outdated
@@ -168,7 +168,7 @@ def cost_interval(
 
 
 def _status(price: UnitPrice | None, row: Mapping[str, Any], machine: _Machine, day: datetime.date) -> str:
-    """What is to be said of a cost: the gravest."""
+    """The gravest remark on a cost."""
     if price is None:
         return "no_price"
     by_hour = price.unit == "per_gpu_hour"

@@ -45,7 +45,7 @@ def currency_of(config: BenchConfig, prices: Mapping[str, UnitPrice | None]) -> 
 
 
 def cost_measure(currency: str) -> str:
-    """What scores call the cost of a question.
+    """The name in scores of the cost of a question.
 
     >>> cost_measure("USD")
     'cost_usd'

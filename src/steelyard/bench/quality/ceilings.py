@@ -96,7 +96,7 @@ def ideal_values(weighed: Weighed, spec: Measure, n: Ints) -> Floats:
 
 
 def has_ideal_order(spec: Measure, a: Alignment) -> bool:
-    """Whether no order is better than that by gain: more of what is relevant, sooner, is better for the measure."""
+    """True if no order is better than that by gain: more of what is relevant, sooner, is better for the measure."""
     definition, options = spec.definition, spec.options
     if not (definition.relevant and definition.higher_is_better) or _OTHERWISE & set(definition.inputs):
         return False

@@ -36,7 +36,7 @@ OVERLAP_K = 10
 
 
 def ceiling_label(depth: int | None) -> str:
-    """What ceilings call the best order of so many candidates.
+    """The name in ceilings of the best order of so many candidates.
 
     >>> ceiling_label(50)
     'ceiling@50'
@@ -45,7 +45,7 @@ def ceiling_label(depth: int | None) -> str:
 
 
 def overlap_k(primary: Measure) -> int:
-    """How many first results are held against those before: as many as the first measure looks at."""
+    """The number of first results that are compared with those before: as many as the first measure looks at."""
     return primary.depth or OVERLAP_K
 
 
@@ -77,7 +77,7 @@ class _Pair:
 
     @property
     def p(self) -> float:
-        """Of the paired t test, or that percentiles are equal; NaN for other aggregates, and too few questions."""
+        """P of the paired t test, or that percentiles are equal; NaN for other aggregates, and too few questions."""
         if self.percentiles is not None:
             return self.percentiles.p if np.isfinite(self.percentiles.interval(1 - defaults.ALPHA)).any() else math.nan
         return paired_t(self.difference, clusters=self.clusters).p if self.measure.aggregation.arithmetic else math.nan
@@ -203,7 +203,7 @@ def _row(pair: _Pair, p: float, corrected: float, ends: tuple[float, float], alp
 
 
 def _captured(pair: _Pair, alpha: float) -> CapturedShare:
-    """What share of the way to the ceiling was gone; NaN where no ceiling is known, or hardly above the base.
+    """The share of the way to the ceiling that was gone; NaN where no ceiling is known, or hardly above the base.
 
     alpha   of the interval, as of the difference's
     """

@@ -121,7 +121,7 @@ class Reranking:
 def rerankings_of(
     options: Sequence[Option], candidates: Candidates, rankings: pl.DataFrame, requests: pl.DataFrame
 ) -> list[Reranking]:
-    """Those of the options that were measured.
+    """The rerankings of the options that were measured.
 
     rankings, requests   of schemas RANKINGS and REQUESTS; requests one after the other count
     """
@@ -249,7 +249,7 @@ def _mean_of_repetitions(values: Floats, failed: Bools, n_of_quality: int) -> Fl
 def diagnostics(
     options: Sequence[Option], scores: Scores, rankings: pl.DataFrame, requests: pl.DataFrame
 ) -> pl.DataFrame:
-    """What each reranker did to the lists of each depth, of schema DIAGNOSTICS.
+    """Changes that each reranker made to the lists of each depth, of schema DIAGNOSTICS.
 
     scores   of `weigh`; those of a load test, which makes no lists, give no rows
     rankings, requests   of schemas RANKINGS and REQUESTS, of all blocks

@@ -154,7 +154,7 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(body: str | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """What is sent, as a table.
+    """The body that is sent, as a table.
 
     Raises   InputError for a text that is no JSON object.
     """

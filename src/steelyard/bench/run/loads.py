@@ -68,7 +68,7 @@ def open_systems(config: BenchConfig, stack: ExitStack, candidates: Candidates |
 
 
 def _queries(config: BenchConfig) -> dict[str, str]:
-    """What whole systems are asked: what is named, else what a log of arrivals says, else bundled questions."""
+    """The questions to whole systems: those that are named, else those of a log of arrivals, else bundled ones."""
     file, log = config.queries or config.truth, config.arrival_log
     if config.queries is None and log is not None and (logged := log.questions()) is not None:
         return logged
@@ -85,7 +85,7 @@ def _queries(config: BenchConfig) -> dict[str, str]:
 
 
 def load_digests(config: BenchConfig, systems: Sequence[LoadedSystem]) -> dict[str, str]:
-    """What each level of load that is configured measures, by its name."""
+    """A digest of what each configured level of load measures, by its name."""
     by_label = {(system.name, system.depth): system for system in systems}
     levels = plan_levels(config, systems)
     return {level.name: level.digest(by_label[level.system, level.depth], config) for level in levels}
@@ -226,7 +226,7 @@ class _Loads:
 
 
 def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dict[str, Any]]]:
-    """What a gate judges: rates that were offered, and of each system the one that is sustained.
+    """The levels that a gate judges: rates that were offered, and of each system the one that is sustained.
 
     Rates are asked for where they are named, or come by a log, and none is searched; else one that holds is.
     """
@@ -250,7 +250,7 @@ def judged_levels(requests: pl.DataFrame, load: LoadTable) -> dict[str, list[dic
 
 
 def load_notes(config: BenchConfig) -> list[Note]:
-    """Whether requests came as a log has them, and whether bundled questions were asked."""
+    """Notes on whether requests came as a log has them, and whether bundled questions were asked."""
     bundled = config.whole_systems and _queries(config) == bundled_questions()
     asked = [Note("load_bundled", {"n": len(bundled_questions())})] if bundled else []
     log, load = config.arrival_log, config.load

@@ -162,13 +162,13 @@ def plan_bench(
     overwrite: bool = False,
     prefer: Prefer | None = None,
 ) -> BenchPlan:
-    """What `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
+    """A plan of what `bench_rerankers` would take with these arguments; nobody is asked, and nothing is written."""
     work = prepare_bench(config, folder, prefer=prefer)
     return plan_work(work, set(work.writer(overwrite=overwrite).done))
 
 
 def plan_work(work: BenchWork, done: set[str], answers: Mapping[str, Request] | None = None) -> BenchPlan:
-    """What is left of a bench.
+    """The work that is left of a bench.
 
     done      names of the blocks that are on disk;   answers   of systems to a first question, by name
     """

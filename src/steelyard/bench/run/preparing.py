@@ -50,7 +50,7 @@ class BenchWork:
         return block_digests(self.config, self.rerankers, self.candidates, self.blocks)
 
     def writer(self, *, overwrite: bool = False, taken_over: Holder | None = None) -> BenchWriter:
-        """What writes it; see `BenchWriter`."""
+        """The writer of its folder; see `BenchWriter`."""
         return BenchWriter(
             self.path, "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
             overwrite=overwrite,
@@ -102,7 +102,7 @@ def make_rerankers(config: BenchConfig) -> dict[str, Reranker]:
 def block_digests(
     config: BenchConfig, rerankers: Mapping[str, Reranker], candidates: Candidates, blocks: Sequence[Block]
 ) -> dict[str, str]:
-    """What each block measures: reranker, questions, candidates and their texts; where it differs, it is another."""
+    """A digest of each block: reranker, questions, candidates and their texts; where it differs, it is another."""
     systems = {name: describe(reranker).digest for name, reranker in rerankers.items()}
     texts = {doc_id: text_key(text).hex() for doc_id, text in candidates.texts.items()}
     asked: dict[int | None, str] = {

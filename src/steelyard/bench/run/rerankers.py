@@ -101,7 +101,7 @@ def bench_rerankers(
 
 
 def _open_rerankers(writer: BenchWriter, work: BenchWork) -> Iterator[tuple[str, _Measured]]:
-    """Those with blocks that are not on disk, by system."""
+    """The rerankers with blocks that are not on disk, by system."""
     due = {block.option.system for block in work.blocks if block.name not in set(writer.done)}
     for name, reranker in work.rerankers.items():
         if name in due:
@@ -111,7 +111,7 @@ def _open_rerankers(writer: BenchWriter, work: BenchWork) -> Iterator[tuple[str,
 def _ask_first(
     writer: BenchWriter, work: BenchWork, systems: Mapping[str, _Measured], loaded: Sequence[LoadedSystem]
 ) -> Mapping[str, Request]:
-    """What those systems answer that are to be measured; see `first_answers`."""
+    """The first answers of the systems that are to be measured; see `first_answers`."""
     others = [system for system in unmeasured(writer, work.config, loaded) if system.name not in systems]
     answers = first_answers([*(system.first for system in systems.values()), *others], work.config.timeout)
     here = [system.first for name, system in systems.items() if name in answers and not system.calls_out]
@@ -215,7 +215,7 @@ class _Measured:
 
 
 def _rankings(requests: pl.DataFrame, calls: RerankerCalls, tokens: PairTokens) -> pl.DataFrame:
-    """What the reranker gave in a block; nothing for a request that failed, however late its answer came."""
+    """The rankings of a reranker in a block; nothing for a request that failed, however late its answer came."""
     rows = [
         {
             "query_id": query_id,

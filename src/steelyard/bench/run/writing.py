@@ -84,7 +84,7 @@ class BenchWriter:
             )
 
     def _is_same(self, before: Mapping[str, Any]) -> bool:
-        """Whether the folder holds this very bench, with all that is computed from it."""
+        """True if the folder holds this very bench, with all that is computed from it."""
         if len(self.done) < len(self._digests) or before.get("steelyard") != __version__:
             return False
         try:
@@ -102,7 +102,7 @@ class BenchWriter:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to do."""
+        """True if nothing is left to do."""
         return self._finished
 
     def begin(self) -> None:
@@ -121,7 +121,7 @@ class BenchWriter:
         write_bench_manifest(self.path, self._manifest())
 
     def has(self, name: str, digest: str) -> bool:
-        """Whether a block that measures this is on disk."""
+        """True if a block that measures this is on disk."""
         return has_block(self.path, name) and self._recorded.get(name) == digest
 
     def add(self, name: str, digest: str) -> bool:

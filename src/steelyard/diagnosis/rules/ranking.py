@@ -75,7 +75,7 @@ def _order(facts: Facts, code: str, i: int, n: int, ceiling: Floats) -> Advice:
 
 @rule
 def reranker_harms(facts: Facts) -> Iterator[Advice]:
-    """What was returned is worse than the candidates were, by more than chance."""
+    """Results that are worse than the candidates were, by more than chance."""
     for system in facts.systems:
         if (harm := _harm(facts, system)) is not None:
             measure, base, value = harm

@@ -75,7 +75,7 @@ def weigh(truth: object, runs: object, **options: Unpack[WeighKeywords]) -> Weig
 
 
 def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing | Scores:
-    """What a verb is computed from: a truth and runs, weighed now; or a Weighing, or Scores, without runs.
+    """The input of a verb: a truth and runs, weighed now; or a Weighing, or Scores, without runs.
 
     options   of weighing: those that are given
     Raises    InputError for another kind of object, and for options that what is given can no longer follow.

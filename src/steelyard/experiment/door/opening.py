@@ -288,7 +288,7 @@ def _open_queries(data: object) -> Questions:
 
 
 def _texts(corpus: Corpus | None, located_truth: object) -> Texts:
-    """Where the texts of documents are that runs and truth name by their ids."""
+    """The texts of documents that runs and truth name by their ids."""
     if corpus is not None:
         return corpus.texts
     if not isinstance(located_truth, Path):
@@ -349,7 +349,7 @@ def _names_documents(run: object) -> bool:
 
 
 def _runs_inside(folder: Path) -> str:
-    """How to name the runs that a folder holds, as half a sentence; nothing where its first entries are none."""
+    """Names of the runs that a folder holds, as half a sentence; nothing where its first entries are none."""
     entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))[:_ENTRIES]
     return f"; it holds runs, try {folder / '*'}" if any(map(_is_run, entries)) else ""
 

@@ -44,7 +44,7 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def clause_pattern(name: str) -> re.Pattern[str]:
-    """What is somewhere in a clause in small letters: admission, introduction, indirect_question, and others of the
+    """The pattern of words in a clause in small letters: admission, introduction, indirect_question, and others of the
     files.
     """
     return re.compile("|".join(_phrases()["clauses"][name]))
@@ -119,7 +119,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _introduces(before: str) -> bool:
-    """Whether what is before an admission asserts nothing: up to its last comma, each part is a phrase or names what is
+    """True if what is before an admission asserts nothing: up to its last comma, each part is a phrase or names what is
     talked about, as "In the documents," does.
     """
     return all(_is_introduction(part) for part in re.split("[,，]", before)[:-1])

@@ -41,7 +41,7 @@ class Odd(Exception):
 
 
 def parse_results(query: str, results: Any, *, texts: bool) -> Response:
-    """What a function of the user's gave: a list, or a mapping or an object that has one under a usual name.
+    """The results of a function of the user's: a list, or a mapping or an object that has one under a usual name.
 
     texts    whether bare strings are texts rather than ids; they are under `contexts` and the like
     Raises   Odd.
@@ -76,7 +76,7 @@ def parse_items(query: str, items: Any, answer: Any, fields: Fields | None = Non
 
 
 def listed(results: Any) -> Any:
-    """What has an order, as a list; all else as it is: a set has none, and a frame would give its columns."""
+    """A value that has an order, as a list; all else as it is: a set has none, and a frame would give its columns."""
     ordered = isinstance(results, Sequence | Iterator | np.ndarray) and not isinstance(results, str | bytes)
     return list(results) if ordered else results
 
@@ -157,7 +157,7 @@ def _pages(plain: Mapping[str, Any]) -> tuple[int, ...] | None:
 
 
 def value_at(value: Any, path: str, *, required: bool = False) -> Any:
-    """What a path with dots leads to; None where it leads nowhere.  "" is the whole.
+    """The value that a path with dots leads to; None where it leads nowhere.  "" is the whole.
 
     Raises   Odd where it is required.
     """

@@ -87,7 +87,7 @@ class TargetSystem:
 
     @property
     def documents(self) -> Sequence[Document] | None:
-        """What it searches, where the configuration names it."""
+        """The documents that it searches, where the configuration names them."""
         self.prepare()
         return None if self._loaded is None else self._loaded[0]
 
@@ -121,7 +121,7 @@ class TargetSystem:
             self._loaded = searched_documents(self._path, progress or no_progress)
 
     def session(self, queries: Sequence[str]) -> AbstractContextManager[Ask]:
-        """What asks one question; nothing is open."""
+        """A session that asks one question; nothing is open."""
         return nullcontext(self._ask)
 
     def ask(self, query: str) -> Response:

@@ -41,13 +41,13 @@ class Search:
     k_name: str | None
 
     def arguments(self, query: str, k: int) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """What to call it with: positional arguments, and named ones."""
+        """Arguments of a call: positional ones, and named ones."""
         named: dict[str, Any] = {} if self.k_name is None else {self.k_name: k}
         return ((query,), named) if self.query_name is None else ((), {self.query_name: query, **named})
 
 
 def search_of(target: Any, name: str) -> Search:
-    """How a function or an object is asked.
+    """The call that asks a function or an object.
 
     target   a function; or an object with one of the methods of retrievers, or that can be called
     name     for messages
@@ -88,7 +88,7 @@ def _method(target: Any) -> Callable[..., Any] | None:
 
 
 def _asks(name: str, method: Callable[..., Any]) -> bool:
-    """Whether a method is that of a retriever: `run` is the name of much else."""
+    """True if a method is that of a retriever: `run` is the name of much else."""
     return not name.startswith("run") or "query" in inspect.signature(method).parameters
 
 
@@ -251,14 +251,14 @@ class HTTPTarget(Patience):
 
     @cached_property
     def places(self) -> Collection[str]:
-        """Those of PLACES that the body has.
+        """The PLACES that the body has.
 
         Raises   InputError for one within a longer text.
         """
         return _places(self.body)
 
     def sent(self, query: str, k: int, *, documents: Sequence[str] | None = None) -> dict[str, Any]:
-        """What is sent for a question, as arguments of `Service.request`.
+        """The request for a question, as arguments of `Service.request`.
 
         documents   for their place in the body
         Raises      InputError where the body has that place, and there are none.

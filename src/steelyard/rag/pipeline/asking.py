@@ -205,7 +205,7 @@ class Asking:
         return replace(retrieved, answer=text, latency_ms=clock.latency_ms(), error=None, failed=None)
 
     def answer(self, query: str, earlier: Response | None = None, /) -> Response:
-        """What the stages give, or which of them failed, and why, with what those before it gave.
+        """The results of the stages, or which of them failed, and why, with those before it.
 
         earlier   passages that were retrieved before, with their times; only the answer is wanted
         Raises    InputError for an empty question.

@@ -149,7 +149,7 @@ class Pipeline:
 
     @property
     def documents(self) -> Sequence[Document]:
-        """What was loaded."""
+        """The documents that were loaded."""
         return self._ready().chunks.documents
 
     @property
@@ -159,13 +159,13 @@ class Pipeline:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What the user should know: skipped files, empty documents, fewer chunks or documents than k, a bad cache."""
+        """Notes for the user: skipped files, empty documents, fewer chunks or documents than k, a bad cache."""
         notes = self._ready().notes
         return (*notes, Note("cache_damaged", {"n": self._n_damaged})) if self._n_damaged else notes
 
     @property
     def embedder(self) -> Embedder | None:
-        """What embeds chunks and questions, ready for use; None where no index needs vectors."""
+        """The embedder of chunks and questions, ready for use; None where no index needs vectors."""
         self._ready()
         return self._stages.embedder
 
@@ -243,7 +243,7 @@ class Pipeline:
         self._ready(progress)
 
     def _ready(self, progress: Progress | None = None) -> Prepared:
-        """What was prepared, by now at the latest."""
+        """The prepared parts, which are prepared by now at the latest."""
         if self._prepared is None:
             with self._lock:
                 if self._prepared is None:
@@ -330,7 +330,7 @@ class Pipeline:
 
     @contextmanager
     def under_load(self, timeout_s: float) -> Iterator[tuple[Callable[[str], Response], int | None]]:
-        """What asks, by as many threads as like, and how many questions the pipeline takes at once, None for all.
+        """A function for any number of threads, and how many questions the pipeline takes at once, None for all.
 
         That many are the `concurrency` that its user named, or all where a stage calls out.  An endpoint is sent
         all that comes, each request once and within the time limit; questions wait for a stage that works here, or that

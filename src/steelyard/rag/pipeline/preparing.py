@@ -56,7 +56,7 @@ class StageCache:
         self._store.put(f"{kind} vectors {embedder}", entries)
 
     def state(self, embedder: str) -> bytes | None:
-        """What an embedder learnt from its corpus."""
+        """The state that an embedder learnt from its corpus."""
         states = self._store.get(f"state {embedder}", [_STATE], bytes)
         return states[_STATE][0] if states else None
 

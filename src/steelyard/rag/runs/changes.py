@@ -23,7 +23,7 @@ _FOLLOWING = {"corpus": ("corpus", "chunk", "embed"), "chunk": ("embed",), "docu
 
 
 def describe_changes(folder: Path, earlier: Mapping[str, str], system: System) -> str:
-    """What makes another run of the system than the one of a folder, for a message: "k 10 → 5; 1 of 24 documents …".
+    """Changes that make another run than the one of a folder, for a message: "k 10 → 5; 1 of 24 documents …".
 
     earlier   the fingerprint of that run
     """
@@ -62,7 +62,7 @@ def _short(value: str) -> str:
 
 
 def _changed_documents(folder: Path, documents: Sequence[Document]) -> Iterator[str]:
-    """How many documents differ, are new or are gone, with the names of the first."""
+    """The number of documents that differ, are new or are gone, with the names of the first."""
     now = {document.doc_id: document.text for document in documents}
     try:
         earlier = {document.doc_id: document.text for document in read_documents(folder)}

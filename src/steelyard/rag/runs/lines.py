@@ -30,7 +30,7 @@ class RunLines:
 
     @classmethod
     def read(cls, path: Path) -> RunLines:
-        """Those of a file; none where there is no file.
+        """The contents of a file; none where there is no file.
 
         Raises   OSError where it cannot be read.
         """
@@ -61,7 +61,7 @@ class RunLines:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether nothing damaged is between the whole lines; what is behind them can be cut."""
+        """True if nothing damaged is between the whole lines; what is behind them can be cut."""
         return self.size == sum(line.end - line.start for line in self.lines)
 
     @property
@@ -92,12 +92,12 @@ def lines_that_count(files: Iterable[RunLines], queries: Mapping[str, str]) -> d
 
 
 def n_answered(files: Iterable[RunLines]) -> int:
-    """How many questions have an answer in some file."""
+    """The number of questions that have an answer in some file."""
     return len({line.query_id for lines in files for line in lines.lines if line.response.error is None})
 
 
 def without_results(response: Response) -> Response:
-    """How a question went, small enough to be kept for all questions of a run: query, times, error and its stage."""
+    """The course of a question, small enough to keep for all questions of a run: query, times, error and its stage."""
     return Response(response.query, latency_ms=response.latency_ms, error=response.error, failed=response.failed)
 
 

@@ -32,7 +32,7 @@ class Asked(Protocol):
 
     @property
     def query(self) -> str | None:
-        """What is asked."""
+        """The text of the question."""
         ...
 
 
@@ -118,7 +118,7 @@ def _read_questions(questions: Any) -> Sequence[Asked]:
 
 
 def _queries_by_id(questions: Iterable[Asked]) -> dict[str, str]:
-    """What is asked, by query_id.
+    """The texts of questions by query_id.
 
     Raises   InputError for a question without text, for an id that is there twice, and for no question at all.
     """

@@ -157,7 +157,7 @@ class RunWriter:
         return self._valid_responses()
 
     def is_finished(self) -> bool:
-        """Whether the folder holds the finished run of this system already, with each line once and whole."""
+        """True if the folder holds the finished run of this system already, with each line once and whole."""
         return self._whole
 
     def begin(self) -> None:
@@ -248,7 +248,7 @@ class RunWriter:
         partial.unlink(missing_ok=True)
 
     def _has_tables(self, folder: Path) -> bool:
-        """Whether a folder has all that the run has of chunks and documents."""
+        """True if a folder has all that the run has of chunks and documents."""
         tables = {DOCUMENTS: self._system.documents, CHUNKS: self._system.corpus}
         names = [name for name, table in tables.items() if table is not None]
         return all((folder / name).exists() for name in names)
@@ -262,7 +262,7 @@ class RunWriter:
         return (manifest.get("fingerprint") or {}) == dict(self._system.fingerprint)
 
     def _valid_responses(self) -> dict[str, Response]:
-        """Those of the lines that count, as far as the folder that is written is of this configuration."""
+        """The lines that count, as far as the folder that is written is of this configuration."""
         manifest = read_manifest(self._at)
         self._goes_on = manifest is not None and self._is_same(manifest)
         paths = [path for path in self._line_files() if self._goes_on or path.parent != self._at]
@@ -330,7 +330,7 @@ class RunWriter:
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """What the disk refuses, as an error of ours."""
+        """An error of ours in place of one of the disk."""
         try:
             yield
         except OSError as error:

@@ -201,7 +201,7 @@ class SentenceTransformerEmbedder(Encoder):
         return vector
 
     def identity(self) -> str:
-        """What the model is, wherever its folder lies: see `identity_of`."""
+        """The identity of the model, wherever its folder lies: see `identity_of`."""
         return identity_of(self.model)
 
 

@@ -175,7 +175,7 @@ class _Sentence:
         return first + self.start, first + self.end
 
     def repeats(self, other: _Sentence) -> bool:
-        """Whether it says the same as another one, or overlaps it: chunks of one document may overlap."""
+        """True if it says the same as another one, or overlaps it: chunks of one document may overlap."""
         if self.folded == other.folded:
             return True
         if self.place is None or other.place is None or self.passage.doc_id != other.passage.doc_id:

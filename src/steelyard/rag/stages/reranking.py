@@ -191,7 +191,7 @@ class CrossEncoderReranker:
         return [float(score) for score in scores]
 
     def identity(self) -> str:
-        """What the model is, wherever its folder lies: see `identity_of`."""
+        """The identity of the model, wherever its folder lies: see `identity_of`."""
         return identity_of(self.model)
 
     def _load(self) -> Any:

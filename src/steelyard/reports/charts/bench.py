@@ -257,7 +257,7 @@ def draw_costs(bench: Bench, words: Words) -> TopLevelMixin | None:
 
 
 def _queries(row: Row, low: float, high: float) -> list[float]:
-    """Where a line has points: evenly by powers of ten, and at both ends of each step to one machine more."""
+    """The points of a line: evenly by powers of ten, and at both ends of each step to one machine more."""
     points = np.geomspace(low, high, _COST_POINTS).tolist()
     if row["unit"] == "per_gpu_hour":
         of_machine = _of_machine(row)
@@ -272,7 +272,7 @@ def _of_machine(row: Row) -> float:
 
 
 def cost_of_day(row: Row, queries: float) -> float:
-    """What so many questions a day cost, spread evenly over it: machines by whole ones, anything else by use.
+    """The cost of so many questions a day, spread evenly over it: machines by whole ones, anything else by use.
 
     >>> own = {"unit": "per_gpu_hour", "unit_price": 2.0, "per_query": 0.0001}
     >>> cost_of_day(own, 1.0), cost_of_day(own, 480_001.0)

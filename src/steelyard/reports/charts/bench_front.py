@@ -128,7 +128,7 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
 
 
 def _is_lower(bench: Bench, measure: str) -> bool:
-    """Whether lower values of a measure are better."""
+    """True if lower values of a measure are better."""
     return any(str(own) == measure and not own.definition.higher_is_better for own in bench.scores.measures)
 
 
@@ -213,7 +213,7 @@ def _point(row: Row, quality: Row | None, across: tuple[Any, ...] | None) -> dic
 
 
 def _is_known(value: float | None) -> bool:
-    """Whether an axis of powers of ten can show it."""
+    """True if an axis of powers of ten can show it."""
     return value is not None and math.isfinite(value) and value > 0
 
 

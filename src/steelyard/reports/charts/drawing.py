@@ -118,7 +118,7 @@ def _difference(row: ComparisonRow, comparison: Comparison, words: Words) -> dic
 
 
 def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """How much there is to win: a line for each system from its lowest to its highest value, a mark for each.
+    """A chart of how much there is to win: a line for each system from its lowest to its highest value, with marks.
 
     None where no ceiling has a value.
     """

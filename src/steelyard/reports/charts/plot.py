@@ -43,7 +43,7 @@ def page_theme() -> dict[str, Any]:
 
 
 def page_colours() -> str:
-    """What `page_theme` calls by name and the style sheet of pages does not have, as CSS."""
+    """The colours that `page_theme` calls by name and the style sheet of pages does not have, as CSS."""
     pairs = enumerate(zip(_LIGHT, _DARK, strict=True), 1)
     return f":root {{ {' '.join(f'--series-{n}: light-dark({light}, {dark});' for n, (light, dark) in pairs)} }}\n"
 

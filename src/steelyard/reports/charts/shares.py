@@ -106,7 +106,7 @@ _STAGE_COLOURS = {
 
 
 def draw_funnel(contents: Contents, words: Words) -> TopLevelMixin:
-    """Where questions are lost: shares by the stage that their gold reached, best system first."""
+    """A chart of where questions are lost: shares by the stage that their gold reached, best system first."""
     by_system = {funnel.system: funnel for funnel in contents.diagnosis.funnels}
     funnels = [by_system[contents.scores.systems[i]] for i in contents.by_mean()]
     stages = [stage for stage in _STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
@@ -134,7 +134,7 @@ _COLOURS = {
 
 
 def draw_outcomes(contents: Contents, words: Words) -> TopLevelMixin | None:
-    """What became of the questions: shares by outcome, best system first; None without verdicts."""
+    """A chart of the outcomes of questions: shares by outcome, best system first; None without verdicts."""
     by_system = {of_system.system: of_system for of_system in contents.diagnosis.outcomes}
     names = [contents.scores.systems[i] for i in contents.by_mean()]
     outcomes = [by_system[name] for name in names if name in by_system]

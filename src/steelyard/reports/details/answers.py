@@ -176,7 +176,7 @@ def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: Text
 
 
 def _is_sentence(record: JudgedAnswer, unit: Unit) -> bool:
-    """Whether a unit is what the answer says at its place, but for citation marks; else it is a claim."""
+    """True if a unit is what the answer says at its place, but for citation marks; else it is a claim."""
     own, end = list[str](), unit.start
     for citation in sorted(record.citations, key=lambda citation: citation.start):
         if end <= citation.start < unit.end:
@@ -219,7 +219,7 @@ def _gold_unit(record: JudgedAnswer, g: int, limits: Limits) -> GoldUnitDetails:
 
 
 def _explanation(record: JudgedAnswer) -> str:
-    """What a judge of whole answers said: of the answer to the query, and of the context, each once."""
+    """The words of a judge of whole answers: on the answer to the query, and on the context, each once."""
     whole = [verdict.reason for verdict in record.grounded if verdict is not None]
     grade = [record.grade.reason] if record.grade is not None else []
     return "\n".join(dict.fromkeys(reason for reason in (*grade, *whole) if reason))

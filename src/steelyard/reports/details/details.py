@@ -93,7 +93,7 @@ class Details:
 
     @classmethod
     def of(cls, weighing: Weighing, limits: Limits | None = None, named: Iterable[int] = ()) -> Details:
-        """Those of the questions of a weighing, cut to limits; with the verdicts on its answers.
+        """The contents of the questions of a weighing, cut to limits; with the verdicts on its answers.
 
         named   places of questions that are shown however many there are
         """

@@ -162,7 +162,7 @@ class Highlights:
 
     @classmethod
     def of(cls, evidence: ResolvedGold) -> Highlights:
-        """Those of a system, as it was weighed."""
+        """The contents of a system, as it was weighed."""
         return cls(evidence.resolution, evidence.table, evidence.mapping.steps)
 
     def spans(self, query_id: str, chunk_id: str) -> list[Span]:

@@ -167,7 +167,7 @@ def _cut(text: str | None, limit: int | None) -> str | None:
 
 
 def table_of(weighed: Weighed) -> ChunkTable | None:
-    """What a system or its corpus says of its chunks; None where ids are all."""
+    """The table of chunks of a system or its corpus; None where ids are all."""
     if weighed.evidence is not None:
         return weighed.evidence.table
     return weighed.outputs.table if weighed.outputs is not None else None

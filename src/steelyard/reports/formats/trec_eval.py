@@ -63,7 +63,7 @@ class Column:
 
     @property
     def aggregate(self) -> str | None:
-        """How the values of the queries become one; None for what is no measure."""
+        """The aggregate that makes one value of those of the queries; None for what is no measure."""
         return self.specs[0].definition.aggregate if self.specs else None
 
     def values(self, alignment: Alignment) -> Floats | None:
@@ -181,7 +181,7 @@ NOT_TAKEN = {
 
 
 def columns(wanted: Sequence[str], *, min_gain: float, n_docs: float) -> list[Column]:
-    """What `-m` arguments ask for, in trec_eval's order; of one name asked for twice, the first parameters hold.
+    """Measures that `-m` arguments ask for, in trec_eval's order; of one asked for twice, the first parameters hold.
 
     Raises   MeasureError naming the argument.
     """
@@ -249,7 +249,7 @@ def trec_eval_texts(
     complete: bool = False,
     remark: Callable[[str], object] = str,
 ) -> Iterator[str]:
-    """What trec_eval prints for two files, in pieces: the lines of one query after those of another, then the summary.
+    """Output of trec_eval for two files, in pieces: the lines of one query after those of another, then the summary.
 
     measures   -m, those of trec_eval by default;   min_gain   -l;   n_docs   -N;   depth   -M;   judged_only   -J
     per_query, summary, complete   as of `texts`
@@ -273,7 +273,7 @@ def trec_eval_texts(
 def texts(
     alignment: Alignment, wanted: Sequence[Column], *, runid: str, per_query: bool, summary: bool, complete: bool
 ) -> Iterator[str]:
-    """What trec_eval prints, in pieces.
+    """The output of trec_eval, in pieces.
 
     per_query   -q;   summary   not -n;   complete   -c: queries that are missing from the run count
     """
@@ -329,7 +329,7 @@ def _summary(aggregate: str | None, values: Floats) -> float:
 
 
 def _form(column: Column) -> str:
-    """How a value of a column is written."""
+    """The form in which a value of a column is written."""
     if column.aggregate is None:
         return "'%s'"
     return "%.0f" if column.aggregate == "total" else "%6.4f"

@@ -136,7 +136,7 @@ def embedded(data: object) -> str:
 
 
 def changes(data: Any, other: Any) -> Any:
-    """What makes data into other data: by key or place, with each new value in a list of its own; None for no change.
+    """Changes from data to other data: by key or place, with each new value in a list of its own; None for no change.
 
     >>> changes({"n": 1, "names": ["a", "b"]}, {"n": 1, "names": ["a", "c"]})
     {'names': {1: ['c']}}

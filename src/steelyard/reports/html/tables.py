@@ -64,7 +64,7 @@ def sheet_table(sheet: Sheet, caption: str, *, texts: int | None = None) -> Html
 
 
 def table_writer() -> Callable[..., str]:
-    """What writes the tables of one page, whose captions and notes have numbers."""
+    """A writer of the tables of one page, whose captions and notes have numbers."""
     n = 0
 
     def write(table: HtmlTable, id: str = "", csv: str = "") -> str:

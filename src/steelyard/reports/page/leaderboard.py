@@ -113,7 +113,7 @@ def _latency_cells(contents: Contents, system: str) -> list[Cell]:
 
 
 def _counts(contents: Contents) -> dict[str, list[Cell]]:
-    """Of each system the share of labelled documents, where documents are labelled."""
+    """The share of labelled documents of each system, where documents are labelled."""
     scores, counts = contents.scores, dict[str, list[Cell]]()
     counted = ~np.isnan(scores.values[:, 0])
     if scores.by_id.any():
@@ -126,12 +126,12 @@ def _counts(contents: Contents) -> dict[str, list[Cell]]:
 
 
 def _is_uneven(contents: Contents) -> bool:
-    """Whether systems differ in how many questions are in a mean."""
+    """True if systems differ in how many questions are in a mean."""
     return bool((contents.scores.n_counted != contents.scores.n_counted[0]).any())
 
 
 def _n_note(contents: Contents, words: Words) -> Iterator[str]:
-    """How many questions are in each mean, where all systems have as many: once, or by measure."""
+    """A note on how many questions are in each mean, where all systems have as many: once, or by measure."""
     n = contents.scores.n_counted[0].tolist()
     if _is_uneven(contents):
         return
@@ -144,12 +144,12 @@ def _n_note(contents: Contents, words: Words) -> Iterator[str]:
 
 
 def _is_even(cells: Sequence[Cell]) -> bool:
-    """Whether all systems have the same, which is not worth a column."""
+    """True if all systems have the same, which is not worth a column."""
     return len({cell.text for cell in cells}) == 1
 
 
 def _leaderboard_notes(contents: Contents, words: Words) -> list[str]:
-    """What was not measured, how intervals were computed, and counts that all systems share."""
+    """Notes on what was not measured, how intervals were computed, and counts that all systems share."""
     scores = contents.scores
     if scores.lacks_gold.all():
         return list(no_gold_notes(scores, words))

@@ -89,7 +89,7 @@ def render(contents: Contents, *, words: Words) -> str:
 
 @cache
 def _template() -> Any:
-    """What a report is filled into, as Jinja has compiled it."""
+    """The template that a report is filled into, as Jinja has compiled it."""
     jinja2 = require("jinja2", extra="report", what=_WHAT)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     return environment.from_string(read_part("page/report.html.j2"))
@@ -144,7 +144,7 @@ def _bundle() -> str:
 
 
 def _script_words(words: Words) -> dict[str, str]:
-    """What the page's script says, by the rest of the key."""
+    """The words of the page's script, by the rest of the key."""
     return words_below(words, _SCRIPT_WORDS) | {
         f"status.{i}": _status(name, words) for i, name in enumerate(STATUSES) if i
     }
@@ -218,7 +218,7 @@ def _comparison(contents: Contents, words: Words) -> dict[str, Any]:
 
 
 def _gate(contents: Contents, words: Words) -> dict[str, Any] | None:
-    """What the gate judged by and its table, where there is a gate."""
+    """The text and table of the gate, where there is a gate."""
     gate = contents.gate
     if gate is None:
         return None
@@ -274,7 +274,7 @@ def _advice(card: AdviceCard, number: Mapping[str, int], words: Words) -> dict[s
 
 
 def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
-    """What the table of questions can be filtered by: stages that some question has, statuses but "ok", outcomes."""
+    """Filters of the table of questions: stages that some question has, statuses but "ok", outcomes."""
     counts = [funnel.counts() for funnel in contents.diagnosis.funnels]
     for i, stage in enumerate(STAGES):
         if any(n[stage] for n in counts):
@@ -288,7 +288,7 @@ def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:
 
 
 def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
-    """What the page leaves out of lists and texts, to stay small enough to open."""
+    """Notes on what the page leaves out of lists and texts, to stay small enough to open."""
     if (n := len(data["ids"])) < data["n_questions"]:
         yield words("page.limits.questions", n=f"{n:,}", total=f"{data['n_questions']:,}", seed=SEED)
     yield words("page.limits.depth", n=data["depth"])
@@ -306,7 +306,7 @@ def _limits(data: dict[str, Any], words: Words) -> Iterator[str]:
 
 
 def _counts(contents: Contents, words: Words) -> HtmlTable:
-    """How many questions of each kind every system has, by the first measure; what all have alike are notes."""
+    """Numbers of questions of each kind that every system has, by the first measure; what all have alike are notes."""
     scores, order = contents.scores, contents.by_mean()
     counts = {
         "n": (~np.isnan(scores.values[:, 0])).sum(axis=1),

@@ -102,7 +102,7 @@ def _lists(lists: ListDetails) -> dict[str, Any]:
 
 
 def _reasons(contents: Contents, system: str, words: Words) -> Callable[[str], str]:
-    """What writes the reasons of the judge of a system's answers."""
+    """A writer of the reasons of the judge of a system's answers."""
     judging = contents.judging.get(system)
     judge = "" if judging is None else str(judging.recipe["judge"]["name"])
     return lambda reason: reason_text(reason, judge, words)

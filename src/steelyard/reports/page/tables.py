@@ -130,7 +130,7 @@ def funnel_table(contents: Contents, words: Words) -> HtmlTable:
 
 
 def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, HtmlTable]]:
-    """What became of the questions; faithfulness by gold; abstention; outcomes by tag: each with its caption."""
+    """Tables of outcomes of the questions; faithfulness by gold; abstention; outcomes by tag: each with its caption."""
     for section in outcome_sections(contents.diagnosis, words):
         for sheet in section.sheets:
             texts = 3 if section.name == "outcomes" and sheet is section.sheets[0] else 0
@@ -172,7 +172,7 @@ def tags_table(contents: Contents, words: Words) -> HtmlTable:
 
 
 def _shares(funnels: Sequence[Funnel]) -> list[Cell]:
-    """Of each system the share of found questions, the best ones bold where systems differ."""
+    """The share of found questions of each system, the best ones bold where systems differ."""
     counts = [(funnel.counts()["found"], funnel.n_winnable) for funnel in funnels]
     best = max((n for n, _ in counts), default=0)
     differ = any(n != best for n, _ in counts)

@@ -26,7 +26,7 @@ _DECIMALS = {"exact": 3, "mean_difference": 3}
 
 
 def agreement_sections(agreement: Agreement, words: Words) -> list[Section]:
-    """What all raters come to, the pairs, systems where runs were weighed, and tables of confusion."""
+    """Sections on all raters, the pairs, systems where runs were weighed, and tables of confusion."""
     title = "agreement.pairs" if agreement.against is None else "agreement.against"
     sections = [
         Section("together", words("agreement.together"), [Paragraph(text) for text in _together(agreement, words)]),
@@ -66,7 +66,7 @@ def pairs_sheet(agreement: Agreement, words: Words) -> Sheet:
 
 
 def advice(agreement: Agreement, words: Words) -> Iterator[str]:
-    """What alpha allows: whether these labels can calibrate a judge; against a reference, which raters are near it."""
+    """Advice by alpha: whether these labels can calibrate a judge; against a reference, which raters are near it."""
     if agreement.against is not None:
         yield from _advice_against(agreement, words)
         return
@@ -197,7 +197,7 @@ def _systems(agreement: Agreement, words: Words) -> Sheet:
 
 
 def _confusions(agreement: Agreement, words: Words) -> Iterator[tuple[str, Sheet]]:
-    """Of few pairs all, else of the best one."""
+    """Tables of confusion: of few pairs all, else of the best one."""
     pairs = [pair for pair in agreement.pairs if pair.n and len(pair.labels) <= _MOST_IN_CONFUSION]
     few = len(agreement.pairs) <= _FEW_PAIRS
     for pair in pairs if few else pairs[:1]:
@@ -220,7 +220,7 @@ _MANY_RATERS = 20
 
 
 def agreement_notes(agreement: Agreement, words: Words) -> Iterator[str]:
-    """How pairs are ranked, then whatever is not as it should be."""
+    """Notes on how pairs are ranked, then on whatever is not as it should be."""
     if len(agreement.pairs) > 1:
         yield words("agreement.ranked", headline=words(f"agreement.head.{agreement.headline}"))
     if any("kappa" in pair.estimates for pair in agreement.pairs):

@@ -35,12 +35,12 @@ def bench_sections(bench: Bench, words: Words) -> list[Section]:
 
 
 def bench_summary_section(bench: Bench, words: Words) -> Section:
-    """What comes of a bench in ten lines, which the commands of `steelyard bench` print."""
+    """The bench in ten lines, which the commands of `steelyard bench` print."""
     return load_summary_section(bench, words) if bench.folder.kind == "load" else summary_section(bench, words)
 
 
 def _blocks(bench: Bench, look: Look) -> list[Section]:
-    """What `bench rerank` and `bench load` print: the recommendation and why, one row a system, and what is next."""
+    """Blocks of `bench rerank` and `bench load`: the recommendation and why, one row a system, and what is next."""
     section = bench_summary_section(bench, look.words)
     # A path with blanks is one word of a command.
     section.sheets[-1].notes.append(look.words("bench.summary.next", folder=shlex.quote(_short(bench.folder.path))))

@@ -26,7 +26,7 @@ from steelyard.reports.words import Words
 
 
 def load_summary_section(bench: Bench, words: Words) -> Section:
-    """What `bench load` prints, and the report of its bench begins with."""
+    """The section that `bench load` prints, and with which the report of its bench begins."""
     sheets = [*STREAMING(bench, words), *RAMP(bench, words)]
     if rows := levels(bench):
         keys = "load achieved goodput errors p50 p95 p95_ends p99 holds"
@@ -57,7 +57,7 @@ def load_headline(bench: Bench, words: Words) -> str:
 
 
 def _kind(row: Row) -> str:
-    """Whether a rate held, whether a higher one failed, or whether more requests would decide."""
+    """The kind of an end: a rate held, a higher one failed, or more requests would decide."""
     if row["rate"] is None:
         return "few" if row["reason"] in (*UNDECIDED, None) else "fails"
     if row["reason"] is None:
@@ -66,7 +66,7 @@ def _kind(row: Row) -> str:
 
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
-    """What the times of each kind of load are."""
+    """Lines on what the times of each kind of load are."""
     if bench.config.load is not None and bench.config.load.sweep:
         yield from _sweep_lines(bench, words)
     if not bench.sustained.is_empty():
@@ -87,7 +87,7 @@ def _ramp_lines(bench: Bench, words: Words) -> Iterator[str]:
 
 
 def _sweep_lines(bench: Bench, words: Words) -> Iterator[str]:
-    """What each system takes for one user, and how many requests it answers at most."""
+    """Lines on the time of each system for one user, and on how many requests it answers at most."""
     rows = levels(bench, "closed")
     for alone in (row for row in rows if row["users"] == 1):
         same = [row for row in rows if row_name(row) == row_name(alone) and row["achieved"] is not None]

@@ -20,7 +20,7 @@ _HEADS = ("system", "loop", "requests", "pairs", "tokens", "cost", "seconds")
 
 
 def plan_section(plan: BenchPlan, words: Words) -> Section:
-    """What the bench would take, of what its folder does not hold yet."""
+    """The section on what the bench would take, of what its folder does not hold yet."""
     rows = [_cells(row, plan, words) for row in plan.frame.filter(pl.col("requests").fill_null(1) > 0).to_dicts()]
     header = [words(f"bench_plan.head.{name}") for name in _HEADS]
     sums = {name: plan.total(name) for name in _HEADS[2:]}
@@ -53,7 +53,7 @@ def _notes(plan: BenchPlan, words: Words) -> Iterator[str]:
 
 
 def _margin(plan: BenchPlan, words: Words) -> Iterator[str]:
-    """How many questions show that a reranker is within the margin of the best, and how many there are."""
+    """The number of questions that show that a reranker is within the margin of the best, and how many there are."""
     if (margin := plan.margin) is not None:
         yield words(
             "bench_plan.margin", measure=margin.measure, margin=f"{margin.margin:g}", n=margin.n,

@@ -43,7 +43,7 @@ _TRUNCATED, _TIED, _LESS_JUDGED, _LITTLE = 0.05, 0.2, 0.05, 0.05
 
 
 def summary_section(bench: Bench, words: Words) -> Section:
-    """What `bench rerank` prints, and the report of its bench begins with."""
+    """The section that `bench rerank` prints, and with which the report of its bench begins."""
     summary = _Summary(bench, words)
     sheet = summary.sheet()
     sheet.notes += care(bench, words)
@@ -86,7 +86,7 @@ class _Summary:
         self.best = self._best()
 
     def headline(self) -> str:
-        """What is recommended, or the best so far where nothing is shown to be good enough."""
+        """The recommendation, or the best so far where nothing is shown to be good enough."""
         row, best = self.recommended, ""
         if row is None:
             return self.words("bench.headline.none")
@@ -154,13 +154,13 @@ class _Summary:
         return {"net": net, "ends": self.words("compare.interval", low=low, high=high)}
 
     def _preference(self) -> Prefer:
-        """What the choice goes by: of itself by net benefit where that is known, and else by price."""
+        """The measure of the choice: of itself by net benefit where that is known, and else by price."""
         known = any(row["net"] is not None for row in self.choice if row["depth"] is not None)
         prefer = self.bench.config.prefer
         return "cheap" if prefer == "auto" and not (known and self.bench.config.value is not None) else prefer
 
     def _cheap_by(self) -> str:
-        """What says which reranker is the cheapest: its cost, or without any price its time."""
+        """The measure of the cheapest reranker: its cost, or without any price its time."""
         return "cost" if any(row["cost"] for row in self.choice) else "time"
 
     def _why(self, best: Row) -> str:
@@ -219,7 +219,7 @@ class _Summary:
         return words("bench.why.none" if reason is None else "bench.why.base", **values)
 
     def _no_gain(self, best: Row, values: dict[str, str]) -> str:
-        """What the best reranker comes to, where none is shown to be better, and what so many questions can show."""
+        """A sentence on the best reranker, where none is shown to be better, and on what so many questions can show."""
         words, quality = self.words, self._at("quality", best, measure=best["measure"])
         if quality is None:
             return words("bench.why.no_reranker", **values)
@@ -234,7 +234,7 @@ class _Summary:
         )  # fmt: skip
 
     def _preferred(self, row: Row | None) -> Iterator[str]:
-        """What other preferences would recommend, beside what is recommended, and why it is not."""
+        """Recommendations of other preferences, beside the one that is recommended, and why it is not."""
         words = self.words
         for other in self.choice if row is not None else ():
             if row is None or other["recommended"] or not other["preferred_by"]:
@@ -312,7 +312,7 @@ class _Summary:
         )
 
     def _return(self, shown: Row) -> Iterator[str]:
-        """What a day brings, where [value] says what success is worth; whether the gain is worth having in any case."""
+        """The return of a day, where [value] says what success is worth; if the gain is worth having in any case."""
         row, words = self._returns(shown), self.words
         if row.get("net_per_day") is not None:
             share = percent(row["p_positive"])
@@ -374,7 +374,7 @@ class _Summary:
 
 
 def care(bench: Bench, words: Words) -> Iterator[str]:
-    """What could mislead: failures, lists that do not change, pairs that were cut, labels that are missing, notes."""
+    """Notes on what could mislead: failures, lists that do not change, pairs that were cut, missing labels, notes."""
     failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
     listed = [
         words("bench.care.failed_of", system=named(row), n=row["n_censored"], total=row["n"])

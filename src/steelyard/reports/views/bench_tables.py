@@ -72,7 +72,7 @@ def levels(bench: Bench, loop: str | None = None) -> list[dict[str, Any]]:
 
 
 def row_name(row: Row) -> str:
-    """What scores call the system of a row over its candidates."""
+    """The name in scores of the system of a row over its candidates."""
     return system_label(row["system"], row["depth"])
 
 
@@ -146,7 +146,7 @@ def _currency(row: Row) -> str:
 
 
 def _holds(row: Row, words: Words) -> str:
-    """Whether a load is held, and why not; by which percentile, where it is not the P95, whose interval is shown."""
+    """The state of a load: held or why not; by which percentile, where it is not the P95, whose interval is shown."""
     if row["holds"] is None:
         return "–"
     key = "open_since" if row["reason"] in INCONCLUSIVE else "no_since"
@@ -328,7 +328,7 @@ def _quality_notes(quality: pl.DataFrame, n_measures: int, words: Words) -> Iter
 
 
 def _changes(bench: Bench, words: Words) -> Iterator[Sheet]:
-    """What happened to the lists; counts of what is odd have a column where there is any."""
+    """A table of changes of the lists; counts of what is odd have a column where there is any."""
     if rows := rows_of(in_order(bench.diagnostics, bench.config)):
         odd = [name for name in _COUNTS if any(row[name] for row in rows)]
         keys = " ".join(["system first_changed overlap tau ties truncated judged could_be", *odd])
@@ -351,7 +351,7 @@ def _priced(bench: Bench) -> list[dict[str, Any]]:
 
 
 def _price_notes(rows: Sequence[Row], bench: Bench, words: Words) -> Iterator[str]:
-    """Where each price is from, and which are old or not known."""
+    """Notes on where each price is from, and which are old or not known."""
     prices: dict[str | None, Row] = {}
     for row in rows:
         prices.setdefault(row["price"], row)
@@ -362,7 +362,7 @@ def _price_notes(rows: Sequence[Row], bench: Bench, words: Words) -> Iterator[st
 
 
 def status_notes(rows: Sequence[Row], words: Words) -> Iterator[str]:
-    """What is to be said of costs: systems without a price, or with an old one, and how machines were reckoned."""
+    """Notes on costs: systems without a price, or with an old one, and how machines were reckoned."""
     statuses: dict[str, dict[str, None]] = {}
     for row in rows:
         statuses.setdefault(row["status"], {})[single_line(row["system"])] = None
@@ -372,7 +372,7 @@ def status_notes(rows: Sequence[Row], words: Words) -> Iterator[str]:
 
 
 def _returns(bench: Bench, words: Words) -> Iterator[Sheet]:
-    """What reranking gains, and what that brings a day where something says what success is worth."""
+    """A table of gains of reranking, and of what they bring a day where something says what success is worth."""
     rows = [row | {"currency": currency_of(bench)} for row in rows_of(in_order(bench.returns, bench.config))]
     tables = (
         "system gain gain_ends relative_gain relative_gain_ends worth",

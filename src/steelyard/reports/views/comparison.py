@@ -253,7 +253,7 @@ def drift_sheet(comparison: Comparison, words: Words) -> Sheet | None:
 
 
 def _likeness(drift: Drift, words: Words) -> Iterator[str]:
-    """What the checks of anchors say of each system and measure, or that there are none."""
+    """Notes on what the checks of anchors say of each system and measure, or that there are none."""
     for row in drift.frame.filter(pl.col("elsewhere") > 0).iter_rows(named=True):
         names = {"system": row["system"], "measure": row["measure"]}
         if row["score"] is None and row["length"] is None:
@@ -326,7 +326,7 @@ def _measures(comparison: Comparison) -> dict[str, Any]:
 
 
 def _families(families: Sequence[Family]) -> dict[str, Any]:
-    """What the correction of the primary measure covers, and that of the secondary ones; null without any."""
+    """The families of the correction: that of the primary measure, and of the secondary ones; null without any."""
     return {"family": families[0].covers, "secondary": asdict(families[1]) if len(families) > 1 else None}
 
 

@@ -21,14 +21,14 @@ _MANY_SYSTEMS = 10
 
 
 def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
-    """How many questions are left out of a measure, and which systems have no value for them."""
+    """Notes on how many questions are left out of a measure, and which systems have no value for them."""
     if left_out := comparison.left_out[measure]:
         lacking = [words("compare.lacking", system=s, n=n) for s, n in comparison.lacking[measure].items()]
         yield words("compare.left_out", n=left_out, compared=comparison.n[measure], listed=words.listed(lacking))
 
 
 def weighing_notes(comparison: Comparison, words: Words) -> Iterator[str]:
-    """What to know of how the systems were weighed."""
+    """Notes on how the systems were weighed."""
     n_systems = len(comparison.rows[str(comparison.measures[0])])
     yield from notes_of_systems(comparison.notes, words, n_systems=n_systems)
 
@@ -41,7 +41,7 @@ def missing_notes(comparison: Comparison, words: Words) -> Iterator[str]:
 
 
 def needed_notes(rows: Sequence[ComparisonRow], words: Words) -> Iterator[str]:
-    """How many questions would show the effects observed."""
+    """Notes on how many questions would show the effects observed."""
     listed = [
         words("compare.needed_of", system=row.system, number=f"{row.needed:,}")
         for row in rows
@@ -113,7 +113,7 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
 
 
 def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
-    """How often what questions "can show" is shown, and at which level; of tests that are about means."""
+    """A note on how often what questions "can show" is shown, and at which level; of tests that are about means."""
     n, alpha = comparison.families[0].n_comparisons, comparison.alpha
     if comparison.test in ("t", "randomization") and n > 1:
         yield words("compare.can_show_shared", share=f"{alpha / n:.2g}", alpha=f"{alpha:g}", n=n)
@@ -140,7 +140,7 @@ def _interval_note(comparison: Comparison, words: Words) -> str:
 
 
 def _letter_notes(comparison: Comparison, words: Words) -> Iterator[str]:
-    """What letters of groups mean; why there are none; and that many systems are too much for few questions."""
+    """Notes on letters of groups; why there are none; and that many systems are too much for few questions."""
     s, n = len(comparison.rows[comparison.primary]), min(comparison.n.values())
     if comparison.groups and comparison.test == "tukey":
         yield words("compare.letters.tukey")
@@ -177,7 +177,7 @@ def secondary_notes(
 def family_text(
     comparison: Comparison, family: Family, words: Words, *, segments: int | None = None, all_pairs: bool | None = None
 ) -> str:
-    """What a correction covers: comparisons with the baseline, or of all pairs, by each measure, in each segment.
+    """The family of a correction: comparisons with the baseline, or of all pairs, by each measure, in each segment.
 
     all_pairs   by default where there is no baseline
     """

@@ -53,7 +53,7 @@ def design_notes(design: Design, words: Words) -> Iterator[str]:
 
 
 def answer_text(design: Design, words: Words) -> str:
-    """How many questions show the wished difference, and how many more than the pilot has that is."""
+    """A sentence on how many questions show the wished difference, and how many more than the pilot has that is."""
     needed = design.wished.needed
     difference = f"{design.difference:g}"
     if design.measure is not None:

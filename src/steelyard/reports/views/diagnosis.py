@@ -29,7 +29,7 @@ _EVIDENCE = 3
 
 
 def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
-    """Where the gold was lost, what became of the questions, by tag too; what could be reached; what to try.
+    """Sections on where the gold was lost, outcomes, by tag too; what could be reached; what to try.
 
     Where no question has gold, nothing is said of retrieval but that; where there are answers, not even that.
     """
@@ -50,7 +50,7 @@ def diagnosis_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
 
 
 def stage_name(code: str, words: Words) -> str:
-    """What a stage of the funnel is called."""
+    """The name of a stage of the funnel."""
     return words(f"diagnose.stage.{code}")
 
 
@@ -227,7 +227,7 @@ class AdviceCard:
 
 
 def _advice_paragraphs(diagnosis: Diagnosis, words: Words, *, limit: int = 6) -> Iterator[Paragraph]:
-    """What to try, in the order of the diagnosis, and how many pieces of advice are left out."""
+    """Advice, in the order of the diagnosis, and how many pieces of it are left out."""
     cards, actions = advice_cards(diagnosis.advice, words), set[str]()
     for place, card in enumerate(cards[:limit], 1):
         text = card.text
@@ -298,7 +298,7 @@ def _gain(advice: Advice) -> str:
 
 
 def _gain_text(advice: Advice, gain: str, words: Words) -> str:
-    """How much could be won, as a sentence."""
+    """A sentence on how much could be won."""
     if advice.measure == "answers":
         return words("advice.gain_answers", gain=gain)
     return words("advice.gain", gain=gain, measure=advice.measure)

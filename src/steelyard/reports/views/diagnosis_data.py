@@ -54,7 +54,7 @@ def _funnel(funnel: Funnel) -> dict[str, Any]:
 
 
 def _outcomes(diagnosis: Diagnosis) -> dict[str, Any]:
-    """What became of the questions, of systems with verdicts; nothing without any."""
+    """Outcomes of the questions, of systems with verdicts; nothing without any."""
     if not diagnosis.outcomes:
         return {}
     return {

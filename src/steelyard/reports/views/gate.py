@@ -118,7 +118,7 @@ def outcome_text(outcome: Outcome, words: Words) -> str:
 
 
 def gate_data(gate: Gate) -> dict[str, Any]:
-    """What was judged by, and every check: the columns of `Gate.frame`; null where there is no number.
+    """Everything that was judged by, and every check: the columns of `Gate.frame`; null where there is no number.
 
     A check of a kappa has the labels that it tells apart.
     """
@@ -157,7 +157,7 @@ def _failed(checks: list[Check], words: Words) -> Iterator[str]:
 
 
 def _left_out(checks: list[Check], words: Words) -> Iterator[str]:
-    """How many questions have no partner, once for measures that are alike in it."""
+    """Numbers of questions without a partner, once for measures that are alike in it."""
     alike: dict[tuple[int, tuple[int, int]], list[Check]] = {}
     for check in checks:
         if any(check.left_out):
@@ -191,7 +191,7 @@ def _notes(gate: Gate, words: Words) -> Iterator[str]:
 
 
 def unseen_notes(checks: Sequence[Check], words: Words) -> Iterator[str]:
-    """What questions behind checks that passed cannot exclude, once for as many questions."""
+    """Notes on what questions behind checks that passed cannot exclude, once for as many questions."""
     losses: dict[str, list[float]] = {}
     for check in checks:
         if not math.isnan(check.unseen_share):
@@ -205,7 +205,7 @@ def unseen_notes(checks: Sequence[Check], words: Words) -> Iterator[str]:
 
 
 def heading(gate: Gate, words: Words) -> str:
-    """What was judged by: profile, level, baseline and margin."""
+    """The profile, level, baseline and margin that were judged by."""
     parts = [words("gate.title")]
     if gate.profile is not None:
         title = text_in(gate.profile.title, words)
@@ -249,7 +249,7 @@ def outcome_line(gate: Gate, system: str, words: Words) -> str:
 
 
 def system_text(gate: Gate, system: str, words: Words) -> str:
-    """What a system is called; a judge is called one in the reader's language."""
+    """The name of a system; a judge is called one in the reader's language."""
     return words("gate.judge", judge=system.removeprefix(JUDGE_PREFIX)) if _is_judge(gate, system) else system
 
 
@@ -258,12 +258,12 @@ def _is_judge(gate: Gate, system: str) -> bool:
 
 
 def check_name(check: Check, words: Words) -> str:
-    """What a check is called in a table."""
+    """The name of a check in a table."""
     return words(f"gate.name.{check.name if check.kind in ('share', 'judge') else check.kind}", name=check.name)
 
 
 def wanted_text(check: Check, words: Words) -> str:
-    """What a check asks for: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
+    """The wish of a check: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
     higher = check.better == "higher"
     if check.kind == "people" or (check.kind == "sustained" and check.level is None):
         return words("gate.wanted.bound", sign=">", limit=f"{'−' * (check.kind == 'people')}{_limit(check)}")

@@ -175,7 +175,7 @@ def _first_clause(comparison: Comparison, others: Sequence[ComparisonRow], words
 
 
 def _can_show(rows: Sequence[ComparisonRow], words: Words) -> str:
-    """What the questions can show of each of these rows, in brackets; nothing where that is not known."""
+    """Differences that the questions can show in each of these rows, in brackets; nothing where that is not known."""
     rows = [row for row in rows if not row.is_reference and row.verdict != "no test" and row.n_ties != row.n]
     if not rows:
         return ""
@@ -192,7 +192,7 @@ def _apart(comparison: Comparison) -> list[ComparisonRow]:
 
 
 def _how_apart(comparison: Comparison) -> str:
-    """What the judges of systems that are not comparable differ in: name, model, threshold, or another way."""
+    """The difference of the judges of systems that are not comparable: name, model, threshold, or another way."""
     notes = (note for notes in comparison.notes.values() for note in notes if note.code == "judges_differ")
     key = str(next(notes).values["key"]).removeprefix("judge.")
     return key if key in ("name", "model", "threshold") else "way"
@@ -225,7 +225,7 @@ def _alike(comparison: Comparison) -> list[ComparisonRow]:
 
 
 def _share_a_group(comparison: Comparison, rows: Sequence[ComparisonRow]) -> bool:
-    """Whether no two of the systems are told apart."""
+    """True if no two of the systems are told apart."""
     if len(rows) == 2:
         return True
     beside_reference = not any(row.is_reference for row in rows) or not any(

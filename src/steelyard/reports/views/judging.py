@@ -52,7 +52,7 @@ def judging_sections(run: JudgedRun, words: Words, *, questions: str = "", outpu
 
 
 def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
-    """What judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
+    """The section on what judging answers or pairs would take: how much is asked, calls of a model, tokens and cost."""
     if isinstance(plan, JudgingPlan):
         name, title = "judge", words("judging.plan.title", judge=plan.judge)
         counts = {
@@ -79,7 +79,7 @@ def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
 
 
 def _call_notes(recipe: Mapping[str, Any], words: Words) -> Iterator[str]:
-    """What a model was asked, where one was."""
+    """Notes on what a model was asked, where one was."""
     calls = recipe.get("calls")
     if calls:
         # A judge of the user's own may count other things, or in words.
@@ -202,7 +202,7 @@ def labelling_sections(grades: Grades, words: Words, *, file: str = "", sources:
 
 
 def _grade_rows(grades: Grades, words: Words) -> Iterator[list[str]]:
-    """How often each grade was given, the highest first."""
+    """Counts of each grade, the highest first."""
     counts = {who: Counter(float(pair.gain or 0) for pair in grades.by(who)) for who in (JUDGE, PEOPLE)}
     gains = {float(grade["gain"]) for grade in grades.recipe["grades"]}
     total = sum(sum(by.values()) for by in counts.values())
@@ -228,7 +228,7 @@ def _grade_notes(grades: Grades, file: str, words: Words) -> Iterator[str]:
 
 
 def _grade_agreement(agreement: GradeAgreement, words: Words) -> Iterator[str]:
-    """How far judge and people agree, in sentences."""
+    """Sentences on the agreement of judge and people."""
     if agreement.n:
         yield words(
             "labelling.agreement.equal",

@@ -109,7 +109,7 @@ def cluster_notes(
 
 
 def _chained(shared: Mapping[str, Any], words: Words) -> str:
-    """How many clusters there would be by any shared document, in brackets, where the recipe has it."""
+    """The number of clusters there would be by any shared document, in brackets, where the recipe has it."""
     return words("scores.clusters.chained", n=shared["n_chained"]) if "n_chained" in shared else ""
 
 

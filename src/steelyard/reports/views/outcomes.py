@@ -25,7 +25,7 @@ _ABSTENTIONS = ("answered_rightly", "answered_wrongly", "abstained_rightly", "ab
 
 
 def outcome_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
-    """What became of the questions, and the same by tag; none without verdicts."""
+    """Sections on the outcomes of the questions, and the same by tag; none without verdicts."""
     if diagnosis.outcomes:
         notes = notes_of_systems(diagnosis.judges, words, n_systems=len(diagnosis.outcomes))
         sheets = [outcomes_sheet(diagnosis.outcomes, words, notes), faithfulness_sheet(diagnosis.outcomes, words)]
@@ -36,7 +36,7 @@ def outcome_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
 
 
 def outcome_name(code: str, words: Words) -> str:
-    """What an outcome is called."""
+    """The name of an outcome."""
     return words(f"outcomes.name.{code}")
 
 

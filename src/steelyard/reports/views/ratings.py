@@ -73,7 +73,7 @@ def _notes(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterato
 
 
 def advice_lines(ratings: Sequence[Rating], profile: Profile, words: Words) -> Iterator[str]:
-    """What the profile says to try, once for each measure, with the systems that are below its top."""
+    """Advice of the profile, once for each measure, with the systems that are below its top."""
     systems = list(dict.fromkeys(rating.system for rating in ratings))
     below: dict[str, list[Rating]] = {}
     for rating in ratings:

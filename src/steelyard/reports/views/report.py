@@ -38,7 +38,7 @@ def title_text(contents: Contents, words: Words) -> str:
 
 
 def subtitle_text(contents: Contents, words: Words) -> str:
-    """How many systems on how many questions, and the measure that decides the order."""
+    """The numbers of systems and questions, and the measure that decides the order."""
     scores = contents.scores
     gold = contents.details.truth
     key = "page.subtitle" if len(scores.systems) > 1 else "page.subtitle_one"
@@ -80,7 +80,7 @@ def verdict(contents: Contents, words: Words) -> list[str]:
 
 
 def _mean_text(contents: Contents, i: int, words: Words) -> str:
-    """What a system reaches by the primary measure; where labels correct it, the judge's own mean after it."""
+    """The mean of a system by the primary measure; where labels correct it, the judge's own mean after it."""
     scores, reported, system = contents.scores, contents.scores.reported, contents.scores.systems[i]
     low, high = reported.low[i, 0], reported.high[i, 0]
     of_labels = {}
@@ -96,7 +96,7 @@ def _mean_text(contents: Contents, i: int, words: Words) -> str:
 
 
 def _one_sided(contents: Contents, words: Words) -> Iterator[str]:
-    """What labels of people say of some systems where others have none, so that the judge alone compares them."""
+    """Notes on systems that labels of people correct, where others have none, so that the judge alone compares them."""
     corrected = contents.scores.reported.corrected[:, 0]
     if corrected.any() and not corrected.all():
         yield from (_mean_text(contents, i, words) for i in np.flatnonzero(corrected).tolist())
@@ -129,7 +129,7 @@ def _best_rating(contents: Contents, best: str, words: Words) -> str:
 
 
 def _most_lost(contents: Contents, best: str, words: Words) -> str:
-    """How many questions have any gold in the first k, and where most others lost it."""
+    """The number of questions that have any gold in the first k, and where most others lost it."""
     funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
     worst, k = worst_stage(funnel), contents.diagnosis.k
     if worst is not None:
@@ -158,7 +158,7 @@ def _first_advice(contents: Contents, best: str, words: Words) -> str:
 
 
 def care(contents: Contents, words: Words) -> list[str]:
-    """What could mislead: questions without a value, lost gold, unjudged documents, ties; and notes of the runs."""
+    """Notes on what could mislead: questions without a value, lost gold, unjudged documents, ties, notes of runs."""
     return [
         *_lost_questions(contents, words),
         *_lost_gold(contents, words),
@@ -205,7 +205,7 @@ def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
 
 
 def _unsure(contents: Contents, words: Words) -> Iterator[str]:
-    """How far missing labels, and the order of ties, could change the first measure."""
+    """A note on how far missing labels, and the order of ties, could change the first measure."""
     bounds, measure = contents.sensitivity, str(contents.scores.primary)
     by_ids = np.flatnonzero(contents.scores.by_id).tolist()
     judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED]

@@ -27,7 +27,7 @@ _SHOWN, _LONGEST = 20, 160
 
 
 def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
-    """What was drawn of each system, and how decisions come back."""
+    """Sections on what was drawn of each system, and how decisions come back."""
     drawn, form = sampled.round, sampled.form
     table = words(f"review.table.{drawn.table}")
     notes = [words("review.form_asks_conflicts", asked=len(drawn.asked))]
@@ -51,7 +51,7 @@ def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
 
 
 def pool_sections(pooled: PooledReview, words: Words) -> list[Section]:
-    """How many pairs, or questions, there are, how many people decided, and how many the form asks."""
+    """Sections on how many pairs, or questions, there are, how many people decided, and how many the form asks."""
     counts = (("pool", pooled.n_pool), ("before", pooled.n_before), ("now", len(pooled.asked)))
     rows = [[words(f"review.pool.{name}"), f"{n:,}"] for name, n in counts]
     head = [words(f"review.pool.{pooled.kind}"), words("review.head.count")]
@@ -61,7 +61,7 @@ def pool_sections(pooled: PooledReview, words: Words) -> list[Section]:
 
 
 def _next(form: Path, files: Mapping[str, Path], words: Words) -> Section:
-    """How decisions come back, and where they go: system -> file, or `INTO` -> file."""
+    """Lines on how decisions come back, and where they go: system -> file, or `INTO` -> file."""
     command = f"steelyard review import {shlex.quote(str(form.parent))}/*.json {into_options(files, form.parent)}"
     return Section(
         "next",
@@ -74,7 +74,7 @@ def _next(form: Path, files: Mapping[str, Path], words: Words) -> Section:
 
 
 def import_sections(result: ImportedLabels, words: Words) -> list[Section]:
-    """What was taken in of each person, what is left to decide, and conflicts."""
+    """Sections on what was imported from each person, what is left to decide, and conflicts."""
     further = ("n_changed", "n_older", "n_cannot_say")
     columns = ["n", "n_new", *(name for name in further if any(getattr(own, name) for own in result.raters))]
     rows = [[own.rater, *(f"{getattr(own, name):,}" for name in columns)] for own in result.raters]
@@ -147,7 +147,7 @@ def _cells(estimate: Estimate) -> list[str]:
 
 
 def calibration_texts(calibration: Calibration, words: Words, *, of_raters: bool = True) -> Iterator[str]:
-    """What a calibration rests on, and what it cannot say;   of_raters   whether that is said of people too"""
+    """The basis of a calibration, and what it cannot say;   of_raters   whether that is said of people too"""
     yield words("calibration.basis", n=calibration.n, questions=words("count.questions", n=calibration.n_questions))
     if calibration.threshold is not None:
         yield words("calibration.held_out")
@@ -182,7 +182,7 @@ def _title(key: str, own: TableReview, words: Words) -> str:
 
 
 def _raters(own: TableReview, words: Words) -> Section:
-    """What was decided, and how far people agree."""
+    """Counts of decisions, and how far people agree."""
     counts = [
         (name, n)
         for name in ("n_asked", "n_labelled", "n_cannot_say", "n_conflicts", "n_open", "n_kinds")
@@ -247,7 +247,7 @@ def _judge(own: TableReview, words: Words) -> list[Section]:
 
 
 def _curve(agreement: JudgeAgreement, words: Words) -> Sheet:
-    """What share people call supported, by the judge's score."""
+    """The share that people call supported, by the judge's score."""
     rows = [
         [ends(point.score_low, point.score_high, 2), f"{point.n:,}", percent(point.supported.value),
          ends(point.supported.low, point.supported.high, 2)]
@@ -273,7 +273,7 @@ def _shares(own: TableReview, words: Words) -> Section:
 
 
 def _strata(own: TableReview, words: Words) -> Section:
-    """What was drawn of which part."""
+    """A table of what was drawn of which part."""
     several = len({row.system for row in own.strata}) > 1
     rows = [
         [*([row.system] if several else []), stratum_text(row.name, words), f"{row.n:,}", f"{row.n_drawn:,}",

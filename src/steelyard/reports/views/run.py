@@ -41,7 +41,7 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
 
 
 def failed_stages(folder: RunFolder, words: Words) -> str:
-    """How many questions failed at which stage, most first."""
+    """The number of questions that failed at each stage, most first."""
     counts = sorted(folder.manifest.get("failed_at", {}).items(), key=lambda item: -item[1])
     return words.listed([words("runs.failed_at", stage=stage, n=n) for stage, n in counts])
 

@@ -193,7 +193,7 @@ def _interval_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def _absent_notes(scores: Scores, words: Words) -> Iterator[str]:
-    """How many questions are missing from the run of each system, or failed."""
+    """Notes on how many questions are missing from the run of each system, or failed."""
     policy, n = scores.recipe_parts["missing"], len(scores.query_ids)
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent and not scores.of_answers.all():  # Of answers, each measure has notes of its own.
@@ -205,7 +205,7 @@ def _absent_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def _irrelevant_notes(scores: Scores, words: Words) -> Iterator[str]:
-    """How many questions have nothing relevant, where others have something."""
+    """Notes on how many questions have nothing relevant, where others have something."""
     policy, n = scores.recipe_parts["no_relevant"], len(scores.query_ids)
     for systems, rows in _alike(scores):
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
@@ -242,7 +242,7 @@ def _alike(scores: Scores) -> Iterator[tuple[list[str], Bools]]:
 
 
 def _gold_notes(scores: Scores, words: Words) -> Iterator[str]:
-    """How gold evidence was found, once for systems that are alike in it."""
+    """Notes on how gold evidence was found, once for systems that are alike in it."""
     systems_of: dict[str, list[str]] = {}
     for mapping, values, unwinnable, system in zip(
         scores.gold, scores.values, scores.unwinnable, scores.systems, strict=True
@@ -315,7 +315,7 @@ def answer_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def _cause_counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ...]]]:
-    """Of each system and measure how many questions each cause leaves out, and lets count 0; none without any."""
+    """Numbers of questions of each system and measure that a cause leaves out, or counts as 0; none without any."""
     if scores.causes is None:
         return
     absent = np.isnan(scores.values)

@@ -39,7 +39,7 @@ def sweep_sheet(swept: Swept, *, seed: int = 0, words: Words | None = None) -> S
 
 
 def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
-    """Of how many questions the means are, how far the best leads and would by chance, and the notes of the runs."""
+    """Notes on the questions of the means, on how far the best leads and would by chance, and the notes of the runs."""
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
     yield words("sweep.means_of_documents" if swept.recipe.get("unit") == "document" else "sweep.means", n=n)
     yield from _lead_notes(swept, seed, words)
@@ -63,7 +63,7 @@ def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
 
 
 def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
-    """How far the best leads the next one and the average, and how far equally good ones would."""
+    """Notes on how far the best leads the next one and the average, and how far equally good ones would."""
     n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
     leads = swept.leads(seed=seed)
     for code, lead in zip(("lead_over_next", "lead_over_average"), leads, strict=True) if leads is not None else ():

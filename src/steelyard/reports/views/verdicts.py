@@ -42,7 +42,7 @@ def verdict_ends(row: ComparisonRow) -> tuple[float, float]:
 
 
 def by_margin(row: ComparisonRow) -> bool:
-    """Whether the tests against the margin decide: no difference is shown, and they have limits."""
+    """True if the tests against the margin decide: no difference is shown, and they have limits."""
     return row.verdict in ("not worse", "no difference shown") and not np.isnan(row.limit_low)
 
 

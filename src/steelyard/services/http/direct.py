@@ -121,7 +121,7 @@ class _TimedSocket:
         self._socket.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """What it reads from."""
+        """The file that it reads from."""
         return io.BufferedReader(_Stream(self._socket, self._until))
 
 
@@ -169,7 +169,7 @@ def _pieces(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def _has_news(connected: socket.socket) -> bool:
-    """Whether a connection on which nothing is expected has something to say: that the server closed it."""
+    """True if a connection on which nothing is expected has something to say: that the server closed it."""
     if not hasattr(select, "poll"):
         return bool(select.select([connected], [], [], 0)[0])
     poll = select.poll()  # Unlike select, it takes more than 1,024 connections.

@@ -50,7 +50,7 @@ class Unanswered(Exception):
 
 
 def unanswered(error: BaseException, proxy: str | None = None) -> Unanswered:
-    """What an error of a connection means, by what the operating system or TLS said at its bottom.
+    """The meaning of an error of a connection, by what the operating system or TLS said at its bottom.
 
     proxy   that the request went through
 
@@ -127,7 +127,7 @@ class HTTPReply:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is a 2xx."""
+        """True if the status is a 2xx."""
         return 200 <= self.status < 300
 
     @property
@@ -185,5 +185,5 @@ class ReplyReader:
         return self._left > 0 or not self._is_refusal
 
     def reply(self) -> HTTPReply:
-        """What was taken."""
+        """The reply that was taken."""
         return HTTPReply(self._status, self._headers, b"".join(self._pieces))

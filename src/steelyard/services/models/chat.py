@@ -138,7 +138,7 @@ class ChatModel(OpenAIEndpoint):
 
 
 def response_format(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What servers that can see to the form of a reply are told: a JSON object of these properties.
+    """The demand on the form of a reply, for servers that can see to it: a JSON object of these properties.
 
     properties   as JSON schema has them
     """
@@ -161,7 +161,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refused_parameters(error: ServiceError, names: Sequence[str], taken: Container[str] = ()) -> set[str]:
-    """Those of some parameters that a server refuses a request for.
+    """The parameters, of some, that a server refuses a request for.
 
     They are the ones that its message names; where it names none, that is response_format, which most servers that
     lack it refuse without a word on it, unless the server took it before.

@@ -129,7 +129,7 @@ _SERVER = "look into the server's log, or use one that keeps to the shape"
 
 
 def outline(value: Any) -> str:
-    """What a decoded answer is, in a few words and without its texts."""
+    """A decoded answer in a few words and without its texts."""
     if isinstance(value, Mapping):
         return f"an object with {', '.join(sorted(map(str, value))[:8]) or 'nothing'}"
     if isinstance(value, list):

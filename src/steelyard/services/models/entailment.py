@@ -37,7 +37,7 @@ class LabelPlaces(NamedTuple):
 def label_places(
     labels: Sequence[str], *, entailment: str | None = None, contradiction: str | None = None
 ) -> LabelPlaces:
-    """Where a model's labels are, by their names: English or Chinese words in any case, in any order.
+    """The places of a model's labels, by their names: English or Chinese words in any case, in any order.
 
     entailment, contradiction   the names, where a model has others, such as "LABEL_1"
     Raises   InputError with the labels, where it is not clear which is that of entailment.
@@ -72,7 +72,7 @@ def _place(labels: Sequence[str], setting: str, name: str | None, words: frozens
 
 
 def _is_named(label: str, words: frozenset[str]) -> bool:
-    """Whether a label is one of these words, beside a number or "label" perhaps; "not entailment" is not."""
+    """True if a label is one of these words, beside a number or "label" perhaps; "not entailment" is not."""
     rest = [word for word in _WORD.findall(label.casefold()) if not _LABEL.fullmatch(word)]
     return len(rest) == 1 and rest[0] in words
 
@@ -124,7 +124,7 @@ class EntailmentModel:
             return network.room
 
     def n_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, by the model's own tokenizer; raises as `room` does, and StageError."""
+        """The number of tokens of each text, by the model's own tokenizer; raises as `room` does, and StageError."""
         if not texts:
             return []
         with self._networks.borrowed() as network, failing_as(f"tokenizer of {self.model}"):

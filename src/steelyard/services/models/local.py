@@ -124,7 +124,7 @@ def _hub_failure() -> str | None:
 
 
 def identity_of(model: str) -> str:
-    """What identifies a model: for a folder a digest of its files, else the name.
+    """The identity of a model: for a folder a digest of its files, else the name.
 
     Files up to 1 MiB count whole; of greater ones the size and three samples, so that this stays cheap.
     """
@@ -184,7 +184,7 @@ def check_finite(who: str, numbers: Any) -> None:
 
 
 def _hidden(path: Path) -> bool:
-    """What version control and downloaders leave beside a model."""
+    """Files that version control and downloaders leave beside a model."""
     return any(part.startswith(".") for part in path.parts)
 
 
@@ -193,7 +193,7 @@ def _folder(model: str) -> Path:
 
 
 def _is_folder(model: str) -> bool:
-    """Whether the name can only be a folder's; a name on the hub is `name` or `owner/name`."""
+    """True if the name can only be a folder's; a name on the hub is `name` or `owner/name`."""
     path = _folder(model)
     return (
         path.is_dir()
