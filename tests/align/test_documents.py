@@ -13,8 +13,7 @@ from steelyard.align.documents import NumberedDocuments
 from steelyard.align.gold import Gold
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkRow, ChunkTable
-from steelyard.data.corpus import Document
-from steelyard.data.document_names import DocumentNames
+from steelyard.data.corpus import Document, DocumentNames
 from steelyard.data.questions import Questions
 from tests.hypothesis_profiles import examples
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.data.corpus import Document
-from steelyard.data.document_names import DocumentNames
+from steelyard.data.corpus import Document, DocumentNames
 
 CASES = [json.loads(line) for line in Path("tests/cases/document_names.jsonl").read_text("utf-8").split("\n") if line]
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.data.document_names import DocumentNames
+from steelyard.data.corpus import DocumentNames
 from steelyard.data.loading import Loaded, load
 from steelyard.data.loading.html import visible_text
 from steelyard.data.loading.pdf import PAGE_END

@@ -186,7 +186,7 @@ def test_a_reader_of_a_folder_that_cannot_be_written_is_told(folder: Path, monke
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr("os.replace", refuse)
-    monkeypatch.setattr("steelyard.data.folders.run_replacement._PATIENCE_S", 0)
+    monkeypatch.setattr("steelyard.data.folders.run_lock._PATIENCE_S", 0)
     with pytest.raises(
         OutputError, match=r"cannot take the place of the old one \(Read-only file system\); it is whole in"
     ):
@@ -196,7 +196,7 @@ def test_a_reader_of_a_folder_that_cannot_be_written_is_told(folder: Path, monke
 def test_a_reader_waits_for_the_moves_of_another_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline().run(questions(3), folder)
     state = whole_states(folder)[0]
-    monkeypatch.setattr("steelyard.data.folders.run_replacement._PATIENCE_S", 0.05)
+    monkeypatch.setattr("steelyard.data.folders.run_lock._PATIENCE_S", 0.05)
     with run_lock(state), pytest.raises(OutputError, match="is being written by process"):
         read_run_folder(state)
     assert read_run_folder(state).config["k"] == 2

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from steelyard.align.gold import Gold, first_of
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
-from steelyard.data.corpus import Document
-from steelyard.data.document_names import DocumentNames, normal_name
+from steelyard.data.corpus import Document, DocumentNames, normal_name
 
 _SHOWN = 4
 _NAME_CORPUS = ", or name the documents (--corpus)"

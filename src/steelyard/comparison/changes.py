@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from steelyard.base.differences import differing_rows, settings_table
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import ChunkTable
 from steelyard.data.folders.run_folder import RunFolder
-from steelyard.data.settings_table import differing_rows, settings_table
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.scores import Scores
 from steelyard.stats.rankings import rank_biased_overlap

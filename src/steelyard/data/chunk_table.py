@@ -13,8 +13,7 @@ import numpy as np
 
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError, quoted
-from steelyard.data.corpus import Chunks, Document
-from steelyard.data.document_names import DocumentNames, texts_of
+from steelyard.data.corpus import Chunks, Document, DocumentNames, texts_of
 from steelyard.data.pieces import LONGEST
 from steelyard.io.json_files import json_lines
 from steelyard.io.objects import text_id

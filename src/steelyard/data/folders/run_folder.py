@@ -44,7 +44,7 @@ from steelyard.data.folders.manifests import (
     write_json,
     write_manifest,
 )
-from steelyard.data.folders.run_replacement import complete_replacement, is_being_replaced
+from steelyard.data.folders.run_lock import complete_replacement, is_being_replaced
 from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.io.json_files import json_lines, parse_json, query_id_of
 from steelyard.io.native import native_reader

@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.data.corpus import Document
 from steelyard.data.folders.run_folder import read_config, read_documents
-from steelyard.data.settings_table import differing_rows, settings_table
+from steelyard.base.differences import differing_rows, settings_table
 from steelyard.rag.fingerprint import NO_RESULT
 from steelyard.rag.loading import first_names
 from steelyard.rag.protocols import System

@@ -27,7 +27,7 @@ from steelyard.data.responses import GENERATE, Response, decode_response, encode
 from steelyard.data.folders.run_folder import write_chunks, write_documents
 from steelyard.data.folders.run_lock import Holder
 from steelyard.data.folders.manifests import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest, write_manifest
-from steelyard.data.folders.run_replacement import NEW, replace_run
+from steelyard.data.folders.run_lock import NEW, replace_run
 from steelyard.io.write import write_bytes
 
 from steelyard.rag.runs.changes import describe_changes

@@ -17,7 +17,7 @@ from steelyard.align.resolution import Resolution
 from steelyard.align.resolver import ResolvedGold
 from steelyard.base.errors import InputError
 from steelyard.data.chunk_table import NOWHERE, ChunkTable
-from steelyard.data.document_names import texts_of
+from steelyard.data.corpus import texts_of
 from steelyard.data.pieces import Piece
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
