@@ -15,8 +15,8 @@ from steelyard.base.arrays import Floats
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import net_benefit, returns
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import COSTS, REQUESTS, SUSTAINED
-from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.bench.quality.gains import quality
 from steelyard.experiment.table.scores import Scores
 

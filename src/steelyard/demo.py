@@ -25,7 +25,7 @@ from steelyard.reports.views.judging import least_supported
 from steelyard.reports.views.report import report_sections
 from steelyard.reports.views.sheet import Section
 from steelyard.reports.words import Words
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 
 DATA = Path(__file__).parent / "demo_data"
 CONFIGS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")

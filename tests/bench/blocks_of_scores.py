@@ -8,7 +8,7 @@ import polars as pl
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import RANKINGS, REQUESTS
-from steelyard.bench.run.weighing import weigh
+from steelyard.bench.run.preparing import weigh
 from steelyard.experiment.table.scores import Scores
 
 Score = Callable[[str, Sequence[str], int], Sequence[float] | None]

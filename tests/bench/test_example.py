@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.money.pricing import system_prices
+from steelyard.bench.costs import system_prices
 from steelyard.bench.run.preparing import make_rerankers
 from steelyard.demo import copy_data
 from steelyard.demo_data.simulated import SimulatedReranker

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.loads import BenchInterrupted
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.cli.command import complaint, steelyard
 

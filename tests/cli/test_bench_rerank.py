@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.bench import Bench
-from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.loads import BenchInterrupted
 from steelyard.cli import benches
 from tests.bench.run.test_rerankers import FAILING, bench_config
 from tests.cli.command import complaint, printed, steelyard

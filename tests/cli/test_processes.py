@@ -154,7 +154,7 @@ def test_weighing_rankings_imports_nothing_that_judges(tmp_path: Path) -> None:
         "steelyard.judges",
         "steelyard.services.models",
         "steelyard.rag",
-        "steelyard.services.budget",
+        "steelyard.services.prices",
         "pydantic",
         "httpx2",
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.bench.run.live import LIVE, LiveBlock, LiveRequests
+from steelyard.bench.run.loads import LIVE, LiveBlock, LiveRequests
 from steelyard.cli.benches import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.reports.words import read_words

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.judges.llm.replies import last_object, read_entries, read_label, read_text
 from steelyard.judges.llm.tasks import LANGUAGES, PLACEHOLDERS, TASKS, Task, digest, fenced_messages, template
-from steelyard.services.models.prompts import numbered
+from steelyard.services.models.chat import numbered
 from tests.hypothesis_profiles import examples
 
 CASES = Path(__file__).parents[1] / "cases"

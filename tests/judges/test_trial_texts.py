@@ -11,7 +11,7 @@ import pytest
 from steelyard.base.choices import Language
 from steelyard.judges.answers.assertions import no_claim
 from steelyard.judges.trials.trials import injected, padded, prolonged, trial_texts, with_other_number
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 
 LINES = (Path(__file__).parents[1] / "cases" / "changed_numbers.jsonl").read_text("utf-8").splitlines()
 CASES = [json.loads(line) for line in LINES]

@@ -23,7 +23,7 @@ from steelyard.rag.fingerprint import settings_of
 from steelyard.rag.registry import make
 from steelyard.rag.stages.embedding import OpenAIEmbedder
 from steelyard.rag.stages.generation import OpenAIGenerator
-from steelyard.rag.stages.http_reranking import HTTPReranker
+from steelyard.rag.stages.reranking import HTTPReranker
 from steelyard.services.addresses import checked_url, is_loopback, shown
 from steelyard.services.announcements import Usage
 from steelyard.services.http.client import Patience, Service, _retry_after_s

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steelyard.base.errors import InputError, StageError
 from steelyard.rag.protocols import Fuser, Ranking
 from steelyard.rag.registry import make
-from steelyard.rag.stages.fusion import RRF, Weighted
+from steelyard.rag.stages.searching import RRF, Weighted
 from tests.hypothesis_profiles import examples
 
 quick = examples(150)

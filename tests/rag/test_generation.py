@@ -19,7 +19,7 @@ from steelyard.rag.stages.generation import (
     template_text,
 )
 from steelyard.text.citing import citations
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 from tests.hypothesis_profiles import examples
 
 LIBRARY = (

@@ -84,7 +84,7 @@ def test_what_the_reranker_holds_equal_keeps_its_order() -> None:
 
 
 def test_several_indexes_are_fused_and_timed_by_name() -> None:
-    pytest.importorskip("steelyard.rag.stages.fusion")
+    pytest.importorskip("steelyard.rag.stages.searching")
     pipeline = made(index=[Common(), Nearest(), Nearest()], embed=Letters(), rerank=Shortest())
     assert pipeline.name == "common-nearest-nearest-shortest"
     latency_ms = pipeline.ask("the whale").latency_ms

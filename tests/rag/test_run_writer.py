@@ -19,7 +19,7 @@ from steelyard.data.folders.run_folder import RunFolder, find_run_folder, read_r
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs import writer as run_writer
-from steelyard.rag.runs.changes import _changed_settings
+from steelyard.rag.runs.earlier import _changed_settings
 from steelyard.rag.runs.running import run
 from steelyard.rag.runs.writer import RunInterrupted, RunWriter
 from tests.rag.small import TEXTS, Common, Shortest, Stops

@@ -4,7 +4,7 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.services.announcements import Usage
-from steelyard.services.budget import Account, Budget, Price, estimate_tokens
+from steelyard.services.prices import Account, Budget, Price, estimate_tokens
 
 
 @pytest.mark.parametrize("text", ["2.00usd", "0.5 USD", "500000tokens", "1234567tokens", "0tokens", "0.000001usd"])

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
+from steelyard.services.addresses import Keys
 from steelyard.services.http.client import Patience, Service, ServiceError
 from steelyard.services.http.direct import DirectService
 from steelyard.services.http.replies import HTTPReply
-from steelyard.services.secrecy import Keys
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.services.raw_server import answering, http
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from steelyard.services.http.throttle import Throttle
+from steelyard.services.http.replies import Throttle
 from tests.rag.server import Server, serving, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")

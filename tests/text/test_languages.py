@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.text import tokens as module
-from steelyard.text.languages import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
-from steelyard.text.scripts import simplified, without_accents
+from steelyard.text.scripts import CHINESE_STOPWORDS, ENGLISH_STOPWORDS, simplified, without_accents
 from steelyard.text.tokens import Tokenizer
 from tests.hypothesis_profiles import examples
 

@@ -16,10 +16,10 @@ from steelyard.bench.blocks import read_rankings, read_requests
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import net_benefit, returns
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import costs, request_costs
 from steelyard.bench.frames import system_label
 from steelyard.bench.load.latency import latency, stages, streaming, token_fit
 from steelyard.bench.load.throughput import Objective, ramp, scalability, sustained, throughput
-from steelyard.bench.money.costs import costs, request_costs
 from steelyard.bench.quality.gains import ceiling_label, quality
 from steelyard.bench.quality.lists import diagnostics
 from steelyard.data.folders.manifests import CEILINGS, CONFIG, SCORES, BenchFolder, find_bench_folder

@@ -37,8 +37,8 @@ from steelyard.rag.config import (
     path_in,
     stage_beside,
 )
+from steelyard.services.addresses import without_secrets
 from steelyard.services.prices import currency_code
-from steelyard.services.secrecy import without_secrets
 
 BASE = "base"
 """Name of the candidates as they are, where no system of the configuration is without a reranker."""

@@ -281,7 +281,7 @@ and are never put together."""
 Outcome = Literal["ok", "timeout", "error"]
 Counted = Literal["server", "tokenizer", "estimate"]
 """Who counted tokens: the server, by its account; the model's own tokenizer; or nobody, so that they are estimated by
-`steelyard.services.budget.estimate_tokens`."""
+`steelyard.services.prices.estimate_tokens`."""
 LOOPS, OUTCOMES = get_args(Loop), get_args(Outcome)
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -60,8 +60,7 @@ def _measuring(call: Call, blocks: str) -> Iterator[Progress]:
 
     blocks   what its parts are called, such as "levels of load"
     """
-    from steelyard.bench.run.live import BenchInterrupted
-    from steelyard.bench.run.loads import NOTICES
+    from steelyard.bench.run.loads import NOTICES, BenchInterrupted
     from steelyard.reports.views.notes import note_text
 
     def kept(interruption: KeyboardInterrupt) -> str:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from steelyard.base.progress import Progress, no_progress
-from steelyard.bench.run.live import LIVE, LiveRequests
+from steelyard.bench.run.loads import LIVE, LiveRequests
 from steelyard.cli.terminal import drawn_on
 from steelyard.reports.views.numbers import milliseconds
 from steelyard.reports.visible import single_line

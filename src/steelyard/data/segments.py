@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Ints
 from steelyard.base.errors import InputError
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 from steelyard.text.tokens import Tokenizer
 
 if TYPE_CHECKING:

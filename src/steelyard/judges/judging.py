@@ -28,7 +28,7 @@ from steelyard.judges.asking import Asking, whole_characters
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Case, Judge, JudgedAnswer, VerdictTable
-from steelyard.services.secrecy import without_secrets
+from steelyard.services.addresses import without_secrets
 
 _BLOCK = 64
 """Questions whose cases are asked at once, unless a judge wants all."""

@@ -16,8 +16,7 @@ import numpy as np
 from steelyard.base.arrays import Floats
 from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.registry import measure
-from steelyard.text.languages import ENGLISH_STOPWORDS
-from steelyard.text.scripts import IDEOGRAPHS, KANA, MARKS
+from steelyard.text.scripts import ENGLISH_STOPWORDS, IDEOGRAPHS, KANA, MARKS
 
 _SQUAD = "Rajpurkar et al., SQuAD, EMNLP 2016"
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -59,8 +59,8 @@ from steelyard.data.loading.decoding import DETECT, Encodings
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.gold import resolver_of, unit_of
 from steelyard.measures import parse
+from steelyard.services.addresses import without_secrets
 from steelyard.services.cache import CACHE_NAME
-from steelyard.services.secrecy import without_secrets
 from steelyard.text.folding import DEFAULT_STEPS, in_order
 from steelyard.text.spans import SpanRule
 

@@ -90,9 +90,7 @@ PROTOCOLS: Mapping[Role, type] = {
     "chunk": Chunker, "embed": Embedder, "index": Index, "fuse": Fuser, "rerank": Reranker, "generate": Generator,
 }  # fmt: skip
 """What a stage must be."""
-_MODULES = (
-    "chunking", "embedding", "fusion", "generation", "http_reranking", "llm_reranking", "reranking", "searching",
-)  # fmt: skip
+_MODULES = ("chunking", "embedding", "generation", "llm_reranking", "reranking", "searching")
 _stages: dict[Role, Registry[Callable[..., Any]]] = {
     role: Registry(
         f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.stages.{name}" for name in _MODULES]

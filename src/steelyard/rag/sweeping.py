@@ -36,7 +36,7 @@ from steelyard.rag.fingerprint import digest
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs.running import run
 from steelyard.rag.weighed_run import check_cluster, check_measures, refuse_silent_endpoints, weigh_folder
-from steelyard.services.secrecy import without_secrets
+from steelyard.services.addresses import without_secrets
 from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
 from steelyard.stats.samples import checked_seed
 

@@ -1,9 +1,15 @@
-"""Addresses of services: checked, and shown in messages without what may be secret in them."""
+"""Addresses and keys of services, and texts without the secrets that they may hold."""
 
 from __future__ import annotations
 
+import base64
+import html
 import ipaddress
+import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from steelyard.base.errors import InputError
@@ -63,3 +69,138 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+_CREDENTIAL = re.compile("auth|key|token|secret|pass|cookie|credential|session|sign|jwt", re.IGNORECASE)
+_SCHEME = re.compile(r"^[A-Za-z0-9-]+ +(?=\S+$)|^(?:Basic|Bearer|Digest) +", re.IGNORECASE)
+_LEAST, _LEAST_OF_OTHERS = 6, 20
+_SPELLED = re.compile(r"\\+(?:u00([2-7][0-9a-fA-F]))?|%(?:25)*([2-7][0-9a-fA-F])")
+_RUN = re.compile("[A-Za-z0-9]+")
+_LAYERS = 3
+_URL_SAFE = str.maketrans("+/", "-_")
+_SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
+_USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def secret_from(variable: str, setting: str) -> str:
+    """The key that an environment variable holds.
+
+    setting   what named the variable, for the message
+    Raises    InputError when it is unset or empty, or holds what no HTTP header can carry; never showing the value.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise InputError(f"{setting} names the environment variable {variable}, which is not set; set it to the key")
+    if not (value.isascii() and value.isprintable()):
+        raise InputError(f"the environment variable {variable} holds characters that no key has; set it again")
+    return value
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without characters that a terminal obeys.
+
+    >>> one_line("no\\nkey \\x1b[31m")
+    'no key  [31m'
+    """
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+
+
+class Keys:
+    """What was sent as a key, in headers or in the query of an address, and is not to be shown or kept.
+
+    A server may send it back: as it is, as JSON, URLs or HTML spell it, in Base64, or a part of it, such as what
+    follows "Bearer".  Values of names such as "Authorization" count from 6 characters on; others, which may be ordinary
+    words, from 20 on.
+
+    fields   names and values
+    """
+
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        words = {word for name, value in fields for word in _words(value)
+                 if len(word) >= (_LEAST if _CREDENTIAL.search(name) else _LEAST_OF_OTHERS)}  # fmt: skip
+        spellings = words | {core for word in words for core in _base64_of(word)}
+        self._spellings = sorted(map(_plain, spellings), key=len, reverse=True)
+        # Letters and digits are never spelled otherwise, and looking for them takes next to no time.
+        self._runs = {max(_RUN.findall(spelling), key=len, default="") for spelling in spellings}
+        self._raw_runs = [*(run.encode() for run in self._runs), b"\0"] if spellings else []
+
+    def in_content(self, content: bytes) -> bool:
+        """True if a key may be in some JSON, which is known soon where none is; UTF-16 may always have one."""
+        return any(run in content for run in self._raw_runs)
+
+    def removed(self, text: str) -> str:
+        """A text in which each key reads "[key]".
+
+        >>> Keys([("Authorization", "Bearer a/b/c/d")]).removed("header Bearer a/b/c/d, key a%2Fb%2Fc%2Fd")
+        'header Bearer [key], key [key]'
+        """
+        if not any(run in text for run in self._runs):
+            return text
+        for spelling in self._spellings:
+            text = text.replace(spelling, "[key]")
+        plain = without = _plain(text)
+        for spelling in self._spellings:
+            without = without.replace(spelling, "[key]")
+        return text if without == plain else without
+
+    def removed_from(self, value: Any) -> Any:
+        """A copy of decoded JSON, with the keys removed from all of its texts."""
+        if isinstance(value, str):
+            return self.removed(value)
+        if isinstance(value, list):
+            return [self.removed_from(item) for item in value]
+        if isinstance(value, dict):
+            return {self.removed(name): self.removed_from(item) for name, item in value.items()}
+        return value
+
+
+def _words(value: str) -> Iterator[str]:
+    """The whole of a header's value without its scheme, and what is secret in it by itself."""
+    whole = _SCHEME.sub("", value)
+    yield whole
+    for word in re.split(r"[\s;,]+", whole):
+        yield word
+        yield word.partition("=")[2].strip('"')
+    with suppress(ValueError):
+        account = base64.b64decode(whole, validate=True).decode()
+        yield from (account, account.partition(":")[2])
+
+
+def _base64_of(word: str) -> Iterator[str]:
+    """The Base64 that all texts with a word in them have, by where the word begins; no chance finds."""
+    raw = word.encode()
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode()
+        core = encoded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
+        yield from {core, core.translate(_URL_SAFE)}
+
+
+def _plain(text: str) -> str:
+    """A text as it reads where spellings of JSON, URLs and HTML, also of several layers, are undone."""
+    for _ in range(_LAYERS):
+        undone = html.unescape(_SPELLED.sub(_character, text))
+        if undone == text:
+            break
+        text = undone
+    return text
+
+
+def _character(spelled: re.Match[str]) -> str:
+    code = spelled[1] or spelled[2]
+    return chr(int(code, 16)) if code else ""
+
+
+def without_secrets(value: Any) -> Any:
+    """A copy in which keys, passwords and headers read "***", and addresses have no user."""
+    if isinstance(value, Mapping):
+        return {key: _mask(key, inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(inner) for inner in value]
+    return _USER_OF_URL.sub("***@", value) if isinstance(value, str) else value
+
+
+def _mask(key: str, value: Any) -> Any:
+    # What ends in _env names environment variables, which are not secret.
+    if key.endswith("_env"):
+        return value
+    return "***" if _SECRET.search(key) else without_secrets(value)

@@ -11,8 +11,16 @@ from typing import Any, Literal, get_args
 
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
-from steelyard.text.languages import CHINESE_STOPWORDS, ENGLISH_STOPWORDS
-from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA, MARKS, simplified, without_accents
+from steelyard.text.scripts import (
+    CHINESE_STOPWORDS,
+    ENGLISH_STOPWORDS,
+    HANGUL,
+    IDEOGRAPHS,
+    KANA,
+    MARKS,
+    simplified,
+    without_accents,
+)
 
 _LETTER = rf"[^\W_{IDEOGRAPHS}{KANA}{HANGUL}]"
 _CJK_INSIDE = IDEOGRAPHS + KANA + HANGUL

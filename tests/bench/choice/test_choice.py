@@ -12,8 +12,8 @@ from steelyard.base.errors import InputError
 from steelyard.bench.choice.choice import choice
 from steelyard.bench.choice.returns import NetBenefit, net_benefit, returns
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import CHOICE, COSTS, QUALITY, REQUESTS, SUSTAINED
-from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.bench.quality.gains import quality
 from steelyard.experiment.table.scores import Scores
 from steelyard.stats.tests.equivalence import non_inferiority

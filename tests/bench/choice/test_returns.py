@@ -11,8 +11,8 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.bench.choice.returns import returns, saving_per_query, success_measure, success_of
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import REQUEST_COSTS
 from steelyard.bench.frames import RETURNS
-from steelyard.bench.money.costs import REQUEST_COSTS
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.gating import gate
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.bench.load.sustaining import is_too_slow, likely_rate, probe_seconds, sustained_rate
+from steelyard.bench.load.levels import is_too_slow, likely_rate, probe_seconds, sustained_rate
 from steelyard.bench.load.throughput import Objective, throughput
 from tests.bench.queueing import Queue, requests
 

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.bench.bench import Bench
-from steelyard.bench.load.templated import bundled_passages, bundled_questions
+from steelyard.bench.load.systems import bundled_passages, bundled_questions
 from steelyard.bench.run.load_tests import load_test
 from tests.rag.server import Server, change, put, serving
 

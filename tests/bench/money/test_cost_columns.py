@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.run.weighing import weigh
+from steelyard.bench.run.preparing import weigh
 from steelyard.comparison.comparison import compare
 from steelyard.experiment.table.scores import Scores
 from tests.bench.blocks_of_scores import blocks, config_of, open_candidates, value

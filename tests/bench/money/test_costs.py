@@ -9,9 +9,8 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import costs, request_costs, stored_prices, system_prices
 from steelyard.bench.frames import COSTS, RANKINGS, REQUESTS, SUSTAINED
-from steelyard.bench.money.costs import costs, request_costs
-from steelyard.bench.money.pricing import stored_prices, system_prices
 
 DAY = date(2026, 11, 23)
 NO_RANKINGS = RANKINGS.to_frame()

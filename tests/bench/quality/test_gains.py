@@ -11,7 +11,7 @@ from steelyard.bench.candidates import open_candidates
 from steelyard.bench.frames import DIAGNOSTICS, QUALITY
 from steelyard.bench.quality.gains import quality
 from steelyard.bench.quality.lists import diagnostics, reranked_list
-from steelyard.bench.run.weighing import weigh
+from steelyard.bench.run.preparing import weigh
 from steelyard.comparison.comparison import compare
 from steelyard.comparison.sensitivity import sensitivity
 from tests.bench.blocks_of_scores import blocks, config_of, weighed

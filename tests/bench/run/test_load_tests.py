@@ -22,10 +22,9 @@ from steelyard.bench.blocks import block_names
 from steelyard.bench.config import LoadTable
 from steelyard.bench.frames import REQUESTS, SERVICE_MS
 from steelyard.bench.load.levels import Level
-from steelyard.bench.load.request_scores import request_scores
-from steelyard.bench.run.live import LIVE, BenchInterrupted, LiveRequests
+from steelyard.bench.load.served import request_scores
 from steelyard.bench.run.load_tests import load_test
-from steelyard.bench.run.loads import late_notes, short_notes
+from steelyard.bench.run.loads import LIVE, BenchInterrupted, LiveRequests, late_notes, short_notes
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.bench.run.test_rerankers import bench_config
 from tests.rag.ranking_model import PATH
@@ -107,7 +106,7 @@ def test_a_url_is_measured_at_each_load_and_read_back(test_of: Callable[..., Ben
 def test_how_a_level_does_is_announced_while_it_runs(
     test_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("steelyard.bench.run.live._EVERY_S", 0.01)
+    monkeypatch.setattr("steelyard.bench.run.loads._EVERY_S", 0.01)
     news, seconds = list[LiveRequests](), list[int]()
     with sleepy_server(SleepySettings(service_s=0.005, fail_every=4)) as server, LIVE.listening(news.append):
         test_of(f"{server.url}search", rate=200, users=2, progress=lambda stage, done, total: seconds.append(done))

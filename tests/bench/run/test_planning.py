@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.bench.load.levels import MOST_PROBES
 from steelyard.bench.load.served import Request, Served
-from steelyard.bench.load.sustaining import MOST_PROBES
 from steelyard.bench.run.planning import PLAN, plan_bench, plan_work
 from steelyard.bench.run.preparing import prepare_bench
 from steelyard.bench.run.rerankers import bench_rerankers

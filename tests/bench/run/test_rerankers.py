@@ -14,7 +14,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names, write_block
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.frames import RANKINGS, REQUESTS
-from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.loads import BenchInterrupted
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.bench.run.writing import BenchWriter

@@ -19,7 +19,7 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import block_names
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.load import levels
-from steelyard.bench.run.live import BenchInterrupted
+from steelyard.bench.run.loads import BenchInterrupted
 from steelyard.bench.run.rerankers import bench_rerankers
 from tests.bench.queueing import Queue
 from tests.bench.run.test_rerankers import bench_config

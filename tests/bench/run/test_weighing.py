@@ -10,7 +10,7 @@ from steelyard.base.errors import InputError
 from steelyard.bench.candidates import open_candidates
 from steelyard.bench.load.latency import time_percentiles
 from steelyard.bench.quality.lists import COLUMNS
-from steelyard.bench.run.weighing import weigh
+from steelyard.bench.run.preparing import weigh
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.stats.intervals.percentiles import percentile_interval
 from tests.bench.blocks_of_scores import blocks, config_of, value, weighed

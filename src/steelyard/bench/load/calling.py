@@ -18,8 +18,8 @@ from steelyard.bench.load.served import Ask, Request, Served, given_up, requests
 from steelyard.rag.protocols import EstimatingReranker, MeteredReranker, Reranked, Reranker, TokenCounter
 from steelyard.rag.stages.reranking import check_scores
 from steelyard.services.announcements import Usage
-from steelyard.services.budget import estimate_tokens
 from steelyard.services.loops import SIGNAL_S, cancel_requests
+from steelyard.services.prices import estimate_tokens
 
 
 class RerankerCalls:

@@ -36,7 +36,7 @@ from steelyard.bench.frames import (
 )
 from steelyard.bench.load.served import Streamed
 from steelyard.rag.own.results import Odd
-from steelyard.rag.stages.http_reranking import tokens_of
+from steelyard.rag.stages.reranking import tokens_of
 from steelyard.services.announcements import Usage
 from steelyard.stats.intervals.percentiles import PercentileInterval, percentile_intervals
 from steelyard.stats.load import fit_line

@@ -1,27 +1,197 @@
-"""Levels of load: so many requests a second, or so many users at once, each on one system."""
+"""Levels of load on one system, and the search for the highest rate that it sustains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count, takewhile
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.choices import Arrivals
+from steelyard.base.errors import InputError
+from steelyard.base.percentiles import percentile_share
 from steelyard.bench.arrivals import Schedule
 from steelyard.bench.blocks import block_name
 from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.frames import system_label
 from steelyard.bench.load.loops import occupy, offer
-from steelyard.bench.load.request_scores import load_name
-from steelyard.bench.load.served import Request
-from steelyard.bench.load.sustaining import MOST_PROBES, probe_seconds
+from steelyard.bench.load.served import Request, load_name
 from steelyard.bench.load.systems import LoadedSystem
-from steelyard.bench.load.throughput import Objective, middle_rate
+from steelyard.bench.load.throughput import UNDECIDED, Objective, limits_of, middle_rate, sustained, throughput
 from steelyard.rag.fingerprint import digest
+
+PRECISION = 0.1
+"""Of the search: the lowest rate that fails is at most so much above the highest that holds."""
+MOST_PROBES = 24
+"""How often rates are offered in all."""
+_MOST_PARTS = 8
+"""How often one of them is, where its percentiles are near to their limits, before it counts as not shown to hold."""
+_PLENTY = 4
+"""Times the requests that a percentile needs at least: fewer only show that a system far below its limit holds."""
+_LIMITS = 40
+"""A probe lasts so many times the limit, so that a queue has time to grow."""
+_MOST_SECONDS = 600.0
+_ALONE = 0.25
+"""Mean of the requests under way below which they hardly meet: less load makes none of them faster."""
+_DIGITS = 3
+_STEP = 2.0
+_BELOW = 0.9
+_FINE_STEP = 1.15
+"""From a guess; steps then grow to the ordinary one."""
+
+
+@dataclass(frozen=True)
+class SustainedRate:
+    """What a search came to.
+
+    rate          the highest that held, None where none did;   failing_rate   the lowest above it that did not
+    reason        why that one did not, as THROUGHPUT has it;   n_probes   how often one was offered
+    is_precise    whether the two are as near to each other as was asked for
+    """
+
+    rate: float | None
+    failing_rate: float | None
+    reason: str | None
+    n_probes: int
+    is_precise: bool
+
+
+def probe_seconds(rate: float, objective: Objective, *, least_s: float) -> float:
+    """Seconds for which a rate must be offered to show that it holds; ten minutes at most, or as long as is asked for.
+
+    >>> probe_seconds(10, Objective({"p95": 0.5}), least_s=10), probe_seconds(100, Objective({"p99": 0.5}), least_s=30)
+    (28.8, 30)
+    """
+    enough = max(_PLENTY * objective.least_requests / rate, _LIMITS * objective.limit_s)
+    return max(least_s, min(enough, _MOST_SECONDS))
+
+
+def likely_rate(levels: pl.DataFrame, objective: Objective) -> float | None:
+    """About what a system bears, by what users who wait for nothing else had answered; None without closed loops.
+
+    Of one server whose service takes exponential times (M/M/1), the share p of requests is answered within a limit at
+    the rate that is ln(1 / (1 - p)) / limit below its peak.  A tenth less is said, as the largest of several rates is
+    rather too large, and what lies above the truth may hold by chance; and half of the peak at least.
+
+    levels   of schema THROUGHPUT, of one system
+
+    >>> level = {"loop": "closed", "users": 4, "achieved": 20.0}
+    >>> round(likely_rate(pl.DataFrame([level]), Objective({"p95": 0.5})), 2)
+    12.61
+    """
+    peak = levels.filter(loop="closed")["achieved"].max()
+    if not isinstance(peak, float) or not peak > 0:
+        return None
+    spare = max(-math.log1p(-percentile_share(name)) / limit for name, limit in objective.slo.items())
+    return max(_BELOW * (peak - spare), peak / 2)
+
+
+def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
+    """True if it is shown that a system misses its objective even where each request is alone.
+
+    requests   of schema REQUESTS, of one system; those one after the other, or of one user, count
+    """
+    alone = requests.filter((pl.col("loop") == "sequential") | (pl.col("users") == 1))
+    return any(
+        verdict == "latency" for loop in alone.partition_by("loop") for _, _, verdict in limits_of(loop, objective)
+    )
+
+
+def sustained_rate(
+    probe: Callable[[float, int], pl.DataFrame], objective: Objective, *, first: float, is_guess: bool = False,
+    levels: pl.DataFrame | None = None, precision: float = PRECISION, most_probes: int = MOST_PROBES,
+) -> SustainedRate:  # fmt: skip
+    """Bisect between the highest rate that holds and the lowest above it that does not.
+
+    probe       offers a rate, in requests a second, and returns the requests, of schema REQUESTS; for as long as
+                `probe_seconds` says.  It does so again, numbered from 0, while the interval of a percentile that is
+                within its limit spans that limit, or has no upper end
+    first       rate that is offered where nothing is known
+    is_guess    whether the first rate is about what the system bears, as `likely_rate` says: it is offered wherever
+                the levels leave it open, and steps begin small
+    levels      of schema THROUGHPUT, of one system: what was offered before; what is undecided says nothing
+    precision   relative distance of the two at which the search ends;   most_probes   after which it ends anyway
+    Returns     that both rates are further apart than asked for where the search ended early
+    Raises      InputError for rates and precisions that cannot be; and what the probe raises.
+
+    Rates are doubled or halved, by smaller steps from a guess, until one holds and one does not; then the next is their
+    geometric mean.  They are rounded to three digits, so that the same results lead to the same rates.  Where not even
+    requests that hardly ever meet are answered in time, no lower rate is tried.
+    """
+    if not (0 < first < math.inf and precision > 0 and most_probes > 0):
+        raise InputError(
+            f"first rate {first:g}, precision {precision:g} and {most_probes} probes; expected numbers above 0"
+        )
+    held, failed, reason = _bracket(levels)
+    n_probes, step = 0, _FINE_STEP if is_guess else _STEP
+    is_open = is_guess and (held or 0.0) < first < (failed or math.inf)
+    rate = _rounded(first) if is_open else _next(held, failed, first, step)
+    while n_probes < most_probes and not _is_near(held, failed, precision):
+        level, n_parts = _offered(probe, rate, objective, min(_MOST_PARTS, most_probes - n_probes))
+        n_probes += n_parts
+        if level["holds"]:
+            held = rate
+        else:
+            failed, reason = rate, level["reason"]
+            if held is None and (level["n"] < objective.least_requests or level["in_flight"] < _ALONE):
+                break
+        following = _next(held, failed, first, step)
+        step = min(step**2, _STEP)
+        if following in (rate, held, failed):
+            break
+        rate = following
+    return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed, precision))
+
+
+def _offered(
+    probe: Callable[[float, int], pl.DataFrame], rate: float, objective: Objective, most: int
+) -> tuple[dict[str, Any], int]:
+    """The level that a rate came to, offered until that decides, and how often it was; at most so often."""
+    parts = list[pl.DataFrame]()
+    while True:
+        parts.append(probe(rate, len(parts)).with_columns(repetition=pl.lit(1 + len(parts), pl.Int64)))
+        requests = pl.concat(parts)
+        (level,) = throughput(requests, objective).to_dicts()
+        is_decided = level["reason"] not in UNDECIDED or not _may_hold(requests, objective)
+        longer_s = level["duration_s"] * (1 + 1 / len(parts))
+        if is_decided or len(parts) == most or longer_s > _MOST_SECONDS:
+            return level, len(parts)
+
+
+def _may_hold(requests: pl.DataFrame, objective: Objective) -> bool:
+    """True if every percentile is within its limit, as far as its interval leaves that open."""
+    return all(interval.value <= 1000 * objective.slo[name] for name, interval, _ in limits_of(requests, objective))
+
+
+def _bracket(levels: pl.DataFrame | None) -> tuple[float | None, float | None, str | None]:
+    """The highest rate that held, the lowest above it that is shown not to, and why not."""
+    if levels is None:
+        return None, None, None
+    rows = sustained(levels.filter(pl.col("holds") | ~pl.col("reason").is_in(UNDECIDED))).to_dicts()
+    return (rows[0]["rate"], rows[0]["failing_rate"], rows[0]["reason"]) if rows else (None, None, None)
+
+
+def _next(held: float | None, failed: float | None, first: float, step: float) -> float:
+    if held is not None and failed is not None:
+        rate = math.sqrt(held * failed)
+    elif held is not None:
+        rate = held * step
+    else:
+        rate = first if failed is None else failed / step
+    return _rounded(rate)
+
+
+def _rounded(rate: float) -> float:
+    return float(f"{rate:.{_DIGITS}g}")
+
+
+def _is_near(held: float | None, failed: float | None, precision: float) -> bool:
+    return held is not None and failed is not None and failed <= held * (1 + precision)
+
 
 _NOT_MEASURED = {
     "arrivals", "concurrency", "depth", "max_error", "ramp", "rates", "slo", "speeds", "sustained", "sweep",

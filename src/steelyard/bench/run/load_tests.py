@@ -19,7 +19,7 @@ from steelyard.bench.blocks import read_requests
 from steelyard.bench.candidates import search_candidates
 from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.load.loops import MOST_UNDER_WAY, allow_open_files
-from steelyard.bench.load.request_scores import request_scores
+from steelyard.bench.load.served import request_scores
 from steelyard.bench.load.systems import first_answers
 from steelyard.bench.run.loads import (
     judged_levels,

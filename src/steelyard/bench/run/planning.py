@@ -18,16 +18,15 @@ from steelyard.base.result import Result
 from steelyard.bench.choice.axes import first_mean
 from steelyard.bench.choice.choice import ALPHA_OF_TWO
 from steelyard.bench.config import BenchConfig
+from steelyard.bench.costs import currency_of, request_costs, system_prices
 from steelyard.bench.frames import RANKINGS, REQUESTS, Option
 from steelyard.bench.load.calling import estimated_tokens, estimated_usage
 from steelyard.bench.load.levels import search_seconds
 from steelyard.bench.load.served import Request
-from steelyard.bench.money.costs import request_costs
-from steelyard.bench.money.pricing import currency_of, system_prices
 from steelyard.bench.run.preparing import BenchWork, prepare_bench
 from steelyard.experiment.table.scores import Scores
 from steelyard.services.announcements import Usage
-from steelyard.services.budget import Budget
+from steelyard.services.prices import Budget
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "system": pl.String, "depth": pl.Int64, "loop": pl.String, "requests": pl.Int64, "pairs": pl.Int64,

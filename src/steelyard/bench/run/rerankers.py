@@ -24,17 +24,23 @@ from steelyard.bench.load.calling import PairTokens, PatientCaller, RerankerCall
 from steelyard.bench.load.loops import quiet_interpreter
 from steelyard.bench.load.served import Request
 from steelyard.bench.load.systems import LoadedSystem, first_answers
-from steelyard.bench.run.live import BenchInterrupted, LiveBlock
-from steelyard.bench.run.loads import late_notes, load_notes, measure_load, open_systems, unmeasured
+from steelyard.bench.run.loads import (
+    BenchInterrupted,
+    LiveBlock,
+    late_notes,
+    load_notes,
+    measure_load,
+    open_systems,
+    unmeasured,
+)
 from steelyard.bench.run.planning import BenchPlan, plan_work
-from steelyard.bench.run.preparing import BenchWork, prepare_bench
-from steelyard.bench.run.weighing import weigh
+from steelyard.bench.run.preparing import BenchWork, prepare_bench, weigh
 from steelyard.bench.run.writing import BenchWriter
 from steelyard.data.folders.manifests import BenchFolder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.rag.protocols import Reranker
-from steelyard.services.budget import Budget
 from steelyard.services.models.endpoints import Endpoint
+from steelyard.services.prices import Budget
 
 WARM_UP_S = 30.0
 """Seconds that warming up a system takes at most."""

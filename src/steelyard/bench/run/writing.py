@@ -15,7 +15,7 @@ from steelyard.base.machine import computing, loaded_versions, machine, timestam
 from steelyard.base.notes import Note
 from steelyard.bench.blocks import has_block
 from steelyard.bench.config import BenchConfig
-from steelyard.bench.money.pricing import stored_prices
+from steelyard.bench.costs import stored_prices
 from steelyard.data.folders.manifests import (
     BLOCKS,
     CEILINGS,

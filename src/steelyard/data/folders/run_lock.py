@@ -26,7 +26,7 @@ from steelyard.base.file_locks import is_at, try_lock
 from steelyard.base.machine import timestamp
 from steelyard.base.own_paths import own_file
 from steelyard.data.folders.manifests import CHUNKS, CONFIG, DOCUMENTS, MANIFEST, OUTPUTS, PARTIAL, read_manifest
-from steelyard.services.secrecy import without_secrets
+from steelyard.services.addresses import without_secrets
 
 LOCK = ".lock"
 _LONGEST = 1 << 20

@@ -16,7 +16,7 @@ from steelyard.judges.llm.asking import ModelRequest
 from steelyard.judges.llm.judge import CallEstimate, JudgingModel
 from steelyard.judges.llm.replies import ReplyEntries, last_object, read_text
 from steelyard.judges.llm.tasks import GRADES, ONLY, Task, digest, template
-from steelyard.services.models.prompts import fill_template
+from steelyard.services.models.chat import fill_template
 
 VERSION = 1
 _KEY, _NAME = "grade", "grade"

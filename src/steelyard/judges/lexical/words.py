@@ -9,8 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from steelyard.text.folding import fold, fold_with_offsets
-from steelyard.text.languages import CONTRACTED, ENGLISH_STOPWORDS
-from steelyard.text.scripts import HANGUL, IDEOGRAPHS, KANA
+from steelyard.text.scripts import CONTRACTED, ENGLISH_STOPWORDS, HANGUL, IDEOGRAPHS, KANA
 
 ENGLISH_NUMBERS = {
     word: str(number)

@@ -15,14 +15,13 @@ from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.llm.replies import ReplyEntries, is_refusal, other_values, shape_of
 from steelyard.judges.llm.tasks import ONLY, Task, digest, fenced_messages
+from steelyard.services.addresses import one_line
 from steelyard.services.announcements import SPENDING, Spending, Usage
-from steelyard.services.budget import Account, estimate_tokens
 from steelyard.services.cache import Store
 from steelyard.services.http.client import ServiceError
 from steelyard.services.loops import shared_loop
-from steelyard.services.models.chat import Call, CallLog, ChatModel, Messages, Reply, SilentError
-from steelyard.services.models.prompts import numbered
-from steelyard.services.secrecy import one_line
+from steelyard.services.models.chat import Call, CallLog, ChatModel, Messages, Reply, SilentError, numbered
+from steelyard.services.prices import Account, estimate_tokens
 
 T = TypeVar("T")
 KIND = "judge.llm"

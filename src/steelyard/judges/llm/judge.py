@@ -30,11 +30,10 @@ from steelyard.judges.llm.tasks import (
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.announcements import Usage
-from steelyard.services.budget import Account, Budget, Price
 from steelyard.services.cache import Cache, NoCache
 from steelyard.services.models.chat import CallLog, ChatModel
-from steelyard.services.prices import price_of
-from steelyard.text.languages import language_of
+from steelyard.services.prices import Account, Budget, Price, price_of
+from steelyard.text.scripts import language_of
 
 _NO_RESULT = {"fingerprint": False}
 
@@ -44,7 +43,7 @@ class CallEstimate:
     """Estimate of the calls that judging would take.
 
     n_calls      that would be sent;   n_cached   that are answered already
-    tokens_in, tokens_out   estimated: see `steelyard.services.budget.estimate_tokens`
+    tokens_in, tokens_out   estimated: see `steelyard.services.prices.estimate_tokens`
     cost_usd     None where the price is not known
     """
 

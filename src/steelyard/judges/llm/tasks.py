@@ -25,8 +25,7 @@ from steelyard.judges.llm.replies import (
     value_under,
 )
 from steelyard.judges.verdict import Label, Verdict
-from steelyard.services.models.chat import object_schema, response_format
-from steelyard.services.models.prompts import fenced, fill_template
+from steelyard.services.models.chat import fenced, fill_template, object_schema, response_format
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PLACEHOLDERS = ("question", "source", "answer", "statements", "facts")

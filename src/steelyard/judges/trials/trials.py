@@ -20,7 +20,7 @@ from steelyard.judges.answers.assertions import no_claim
 from steelyard.judges.answers.cases import Draft
 from steelyard.judges.lexical.words import ENGLISH_NUMBERS, chinese_number, number_form
 from steelyard.judges.verdict import Case, Label, Unit
-from steelyard.text.languages import language_of
+from steelyard.text.scripts import language_of
 from steelyard.text.sentences import sentence_spans
 
 _DIGITS = re.compile(r"(?<![A-Za-z0-9.,:/_-])\d{1,3}(?:(?:,\d{3})+|\d{0,6})(?:\.\d+)?(?![A-Za-z0-9:/_-]|[.,]\d)")

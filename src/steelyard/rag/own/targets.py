@@ -16,10 +16,9 @@ from steelyard.base.own_code import check_own, import_object
 from steelyard.data.responses import Response
 from steelyard.io.retrieved_items import TEXT_KEYS
 from steelyard.rag.own.results import Fields, Odd, kind_of, listed, parse_items, parse_results, value_at
-from steelyard.services.addresses import checked_url
+from steelyard.services.addresses import checked_url, secret_from
 from steelyard.services.http.client import Patience, Service
 from steelyard.services.loops import BackgroundLoop
-from steelyard.services.secrecy import secret_from
 
 _FIRST = ("invoke", "query", "retrieve")
 """Methods of LangChain, and of query engines and retrievers of LlamaIndex; they come before a call of the object."""

@@ -32,9 +32,9 @@ from steelyard.rag.pipeline.preparing import StageCache, cut_documents, embed_te
 from steelyard.rag.protocols import Ask, Embedder
 from steelyard.rag.registry import Role, kind_of, make_located, make_stage, search_names, table_of
 from steelyard.rag.runs.running import run
+from steelyard.services.addresses import without_secrets
 from steelyard.services.cache import Cache, NoCache, Store
 from steelyard.services.models.endpoints import Endpoint
-from steelyard.services.secrecy import without_secrets
 
 
 class Pipeline:

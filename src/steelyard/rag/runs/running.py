@@ -1,22 +1,23 @@
 """A system run over questions, into a run folder, so that nothing that was computed is ever lost."""
 
 from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
+
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.progress import Progress, no_progress
-from steelyard.data.questions import Questions
-from steelyard.data.responses import Response
 from steelyard.data.folders.run_folder import RunFolder, read_run_folder
 from steelyard.data.folders.run_lock import run_lock
+from steelyard.data.questions import Questions
+from steelyard.data.responses import Response
 from steelyard.io.evaluation_rows import columns_of, rows_of
-from steelyard.rag.runs.lines import without_results
-from steelyard.rag.runs.writer import RunWriter, refuse_foreign_folder
-from steelyard.rag.protocols import System
 from steelyard.rag.concurrency import results_of
-
+from steelyard.rag.protocols import System
+from steelyard.rag.runs.earlier import without_results
+from steelyard.rag.runs.writer import RunWriter, refuse_foreign_folder
 
 GIVE_UP_AFTER = 5
 """Where the first so many questions all fail with the same error, the run stops: the system is at fault, not they."""

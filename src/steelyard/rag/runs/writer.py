@@ -1,17 +1,12 @@
 """What manifest.json says of a run: the system, the questions, the machine and the versions, and how long it took."""
 
 from __future__ import annotations
+
+import errno
 import hashlib
 import json
-import platform
-from collections.abc import Mapping, Sequence
-from typing import Any
-import numpy as np
-from steelyard._version import __version__
-from steelyard.base.machine import loaded_versions, machine
-from steelyard.rag.protocols import System
-import errno
 import os
+import platform
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,20 +14,31 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
+
+from steelyard._version import __version__
 from steelyard.base.errors import InputError, OutputError
-from steelyard.base.machine import timestamp
+from steelyard.base.machine import loaded_versions, machine, timestamp
 from steelyard.base.notes import Note
-from steelyard.data.folders.manifests import MANIFEST, visible_entries, write_json
-from steelyard.data.responses import GENERATE, Response, decode_response, encode_response
+from steelyard.data.folders.manifests import (
+    CHUNKS,
+    CONFIG,
+    DOCUMENTS,
+    MANIFEST,
+    OUTPUTS,
+    PARTIAL,
+    read_manifest,
+    visible_entries,
+    write_json,
+    write_manifest,
+)
 from steelyard.data.folders.run_folder import write_chunks, write_documents
-from steelyard.data.folders.run_lock import Holder
-from steelyard.data.folders.manifests import CHUNKS, CONFIG, DOCUMENTS, OUTPUTS, PARTIAL, read_manifest, write_manifest
-from steelyard.data.folders.run_lock import NEW, replace_run
+from steelyard.data.folders.run_lock import NEW, Holder, replace_run
+from steelyard.data.responses import GENERATE, Response, decode_response, encode_response
 from steelyard.io.write import write_bytes
-
-from steelyard.rag.runs.changes import describe_changes
-from steelyard.rag.runs.lines import RunLines, lines_that_count, n_answered, read_bytes
-
+from steelyard.rag.protocols import System
+from steelyard.rag.runs.earlier import RunLines, describe_changes, lines_that_count, n_answered, read_bytes
 
 LIBRARIES = {
     "numpy": "numpy", "polars": "polars", "bm25s": "bm25s", "Stemmer": "PyStemmer", "rjieba": "rjieba",

@@ -20,9 +20,8 @@ from steelyard.base.settings import check_fields
 from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
 from steelyard.rag.registry import stage
-from steelyard.services.models.chat import ChatModel
-from steelyard.services.models.prompts import fill_template
-from steelyard.text.languages import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS, language_of
+from steelyard.services.models.chat import ChatModel, fill_template
+from steelyard.text.scripts import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS, language_of
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.tokens import Tokenizer
 

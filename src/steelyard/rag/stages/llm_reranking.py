@@ -18,11 +18,10 @@ from steelyard.judges.llm.replies import last_object
 from steelyard.rag.protocols import Reranked
 from steelyard.rag.registry import stage
 from steelyard.services.announcements import Usage
-from steelyard.services.budget import estimate_tokens
 from steelyard.services.loops import shared_loop
-from steelyard.services.models.chat import ChatModel, Messages, Reply, response_format
-from steelyard.services.models.prompts import fenced, fill_template, numbered
-from steelyard.text.languages import language_of
+from steelyard.services.models.chat import ChatModel, Messages, Reply, fenced, fill_template, numbered, response_format
+from steelyard.services.prices import estimate_tokens
+from steelyard.text.scripts import language_of
 
 T = TypeVar("T")
 Mode = Literal["pointwise", "listwise"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.bench.load.sustaining import MOST_PROBES
+from steelyard.bench.load.levels import MOST_PROBES
 from steelyard.bench.run.planning import BenchPlan
 from steelyard.reports.views.numbers import amount, money
 from steelyard.reports.views.sheet import Section, Sheet

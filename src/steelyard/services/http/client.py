@@ -26,12 +26,10 @@ from steelyard.base.extras import require
 from steelyard.base.instances import Instances
 from steelyard.base.limits import above, at_least
 from steelyard.base.settings import check_fields
-from steelyard.services.addresses import host_of, is_loopback, shown
+from steelyard.services.addresses import Keys, host_of, is_loopback, one_line, shown
 from steelyard.services.announcements import WAITS, Attempt, Listener, Reason, Wait, ignore
-from steelyard.services.http.replies import ACCEPTED, HTTPReply, ReplyReader, Unanswered, proxy_of, unanswered
-from steelyard.services.http.throttle import Throttle
+from steelyard.services.http.replies import ACCEPTED, HTTPReply, ReplyReader, Throttle, Unanswered, proxy_of, unanswered
 from steelyard.services.loops import BackgroundLoop, shared_loop
-from steelyard.services.secrecy import Keys, one_line
 
 if TYPE_CHECKING:
     import ssl  # Slow to import, and many runs need none.

@@ -18,8 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from steelyard.base.instances import Instances
 from steelyard.services.addresses import shown
 from steelyard.services.http.client import Patience, Service, trusted_certificates
-from steelyard.services.http.replies import HTTPReply, ReplyReader, Unanswered, proxy_of, unanswered
-from steelyard.services.http.throttle import Throttle
+from steelyard.services.http.replies import HTTPReply, ReplyReader, Throttle, Unanswered, proxy_of, unanswered
 
 _PIECE = 1 << 16
 _PATH, _QUERY = "/%:@!$&'()*+,;=~", "/%:@!$&'()*+,;=~?"

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Annotated, Any, Self
 
 from steelyard.base.limits import Words, at_least
-from steelyard.services.addresses import checked_url, host_of
+from steelyard.services.addresses import checked_url, host_of, secret_from
 from steelyard.services.http.client import Patience, Service
-from steelyard.services.secrecy import secret_from
 
 OPENAI = "https://api.openai.com/v1"
 _MODEL = (
