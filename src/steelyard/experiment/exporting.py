@@ -24,9 +24,8 @@ from steelyard.experiment.door.choices import VerdictChoice, judged_run
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.door.opening import System, open_answers
 from steelyard.io.write import write_text
-from steelyard.judges.tables.frames import overall
 from steelyard.judges.tables.items import explanation
-from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts, overall
 from steelyard.judges.verdict import JudgedAnswer, Label, Verdict
 from steelyard.measures import Measure, parse
 

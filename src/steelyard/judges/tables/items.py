@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from steelyard.base.choices import ItemTable
-from steelyard.judges.tables.frames import overall, unit_verdict
-from steelyard.judges.tables.verdicts import Verdicts
+from steelyard.judges.tables.verdicts import Verdicts, overall, unit_verdict
 from steelyard.judges.verdict import JudgedAnswer, Label, Unit, Verdict, text_digest
 
 T = TypeVar("T")

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
-from steelyard.judges.tables import frames
 from steelyard.judges.tables.arrays import judged_arrays
 from steelyard.judges.tables.files import decode_ragchecker, decode_verdicts, encode_verdicts
-from steelyard.judges.verdict import JudgedAnswer, Verdict, check_record
+from steelyard.judges.verdict import JudgedAnswer, Label, Problem, State, Unit, Verdict, check_record
 from steelyard.measures.judged_answers import JudgedAnswers
 
 FOLDER = "verdicts"
@@ -34,6 +33,45 @@ def method_of(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
     {'judge': {'name': 'people'}}
     """
     return {key: value for key, value in recipe.items() if key not in _OCCASION}
+
+
+def overall(row: Iterable[Verdict]) -> Label | None:
+    """The verdict on a unit over several premises of which one is enough; None where there are none.
+
+    >>> overall([Verdict("contradicted"), Verdict("supported")]), overall([Verdict("not_judged"), Verdict("not_found")])
+    ('supported', 'not_judged')
+    """
+    labels: set[Label] = {verdict.label for verdict in row}
+    order: Sequence[Label] = ("supported", "not_judged", "contradicted", "not_found")
+    return next((label for label in order if label in labels), None)
+
+
+def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
+    """The verdict on a unit over the whole context, by its chunks or by a judge that read it at once.
+
+    Either is enough to support it; what one of them did not judge, the other did.
+    """
+    whole = record.grounded[unit] if record.grounded else None
+    by_chunk = overall(record.support[unit])
+    labels = {label for label in (by_chunk, None if whole is None else whole.label) if label is not None}
+    order: Sequence[Label] = ("supported", "contradicted", "not_found", "not_judged")
+    return next((label for label in order if label in labels), None)
+
+
+_Schema = Mapping[str, Any]
+_VERDICT: _Schema = {"verdict": pl.String, "score": pl.Float64, "reason": pl.String}
+_PLACE: _Schema = {"start": pl.Int64, "end": pl.Int64, "text": pl.String, "no_claim": pl.String}
+
+
+def _place(unit: Unit) -> tuple[int, int, str, str]:
+    return unit.start, unit.end, unit.text, unit.no_claim
+
+
+def _frame(schema: _Schema, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pl.DataFrame(
+        [pl.Series(name, values, dtype) for (name, dtype), values in zip(schema.items(), columns, strict=True)]
+    )
 
 
 class Verdicts:
@@ -172,62 +210,135 @@ class Verdicts:
     @cached_property
     def answers(self) -> pl.DataFrame:
         """A row a question: state, answer, counts of context, gold answers and units, answerable, and its grade."""
-        return frames.answers_frame(self._listed)
+        rows = (
+            (
+                r.query_id, r.state, r.answer, None if r.context is None else len(r.context), len(r.gold_answers),
+                len(r.units), sum(not unit.checkable for unit in r.units), r.answerable,
+                None if r.grade is None or r.grade.label == "not_judged" else r.grade.score,
+                None if r.grade is None else r.grade.reason,
+            )
+            for r in self._listed
+        )  # fmt: skip
+        texts, counts = ("query_id", "state", "answer"), ("n_context", "n_gold", "n_units", "n_no_claim")
+        more = {"answerable": pl.Boolean, "grade": pl.Float64, "reason": pl.String}
+        return _frame(dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64) | more, rows)
 
     @cached_property
     def units(self) -> pl.DataFrame:
-        """A row a unit: query_id, unit, start, end, text, no_claim, and its verdict over the whole context."""
-        return frames.units_frame(self._listed)
+        """A row a unit: query_id, unit, start, end, text, no_claim, and its verdict over the whole context.
+
+        That is null where it asserts nothing, or there is no context.
+        """
+        listed = ((r, n, unit) for r in self._listed for n, unit in enumerate(r.units))
+        rows = ((r.query_id, n, *_place(unit), unit_verdict(r, n)) for r, n, unit in listed)
+        return _frame({"query_id": pl.String, "unit": pl.Int64, **_PLACE, "verdict": pl.String}, rows)
 
     @cached_property
     def gold_units(self) -> pl.DataFrame:
-        """A row a gold unit: query_id, gold_unit, alternative, start, end, text, no_claim."""
-        return frames.gold_units_frame(self._listed)
+        """A row a gold unit: query_id, gold_unit, gold_answer, start, end, text, no_claim."""
+        listed = ((r, n, unit) for r in self._listed for n, unit in enumerate(r.gold_units))
+        rows = ((r.query_id, n, unit.alternative, *_place(unit)) for r, n, unit in listed)
+        return _frame({"query_id": pl.String, "gold_unit": pl.Int64, "gold_answer": pl.Int64, **_PLACE}, rows)
 
     @cached_property
     def support(self) -> pl.DataFrame:
         """Unit × chunk: query_id, unit, chunk (from 0), chunk_id, verdict, score, reason."""
-        return frames.chunks_frame(self._listed, "unit", [r.support for r in self._listed])
+        return self._by_chunk("support", "unit")
 
     @cached_property
     def grounded(self) -> pl.DataFrame:
         """Unit × whole context, by a judge that reads it at once: query_id, unit, verdict, score, reason."""
-        return frames.column_frame(self._listed, "unit", [r.grounded for r in self._listed])
+        return self._by_unit("grounded", "unit")
 
     @cached_property
     def joint(self) -> pl.DataFrame:
         """Unit × all chunks that it cites: query_id, unit, verdict, score, reason."""
-        return frames.column_frame(self._listed, "unit", [r.joint for r in self._listed])
+        return self._by_unit("joint", "unit")
 
     @cached_property
     def citations(self) -> pl.DataFrame:
         """A row a citation: its unit, place, mark, chunk, problem, and the verdict on the unit `without` it."""
-        return frames.citations_frame(self._listed)
+        rows = (
+            (
+                r.query_id, c.unit, c.start, c.end, c.mark, c.chunk,
+                None if c.chunk is None or r.context is None else r.context[c.chunk], c.problem,
+                None if without is None else without.label,
+            )
+            for r in self._listed
+            for c, without in zip(r.citations, r.without, strict=True)
+        )  # fmt: skip
+        schema = {"query_id": pl.String, "unit": pl.Int64, "start": pl.Int64, "end": pl.Int64, "mark": pl.String}
+        texts = dict.fromkeys(("chunk_id", "problem", "without"), pl.String)
+        return _frame({**schema, "chunk": pl.Int64, **texts}, rows)
 
     @cached_property
     def correctness(self) -> pl.DataFrame:
         """Unit × gold answer: query_id, unit, gold_answer (from 0), verdict, score, reason."""
-        return frames.correctness_frame(self._listed)
+        rows = (
+            (r.query_id, n, gold, verdict.label, verdict.score, verdict.reason)
+            for r in self._listed
+            for n, row in enumerate(r.correctness)
+            for gold, verdict in enumerate(row)
+        )
+        return _frame({"query_id": pl.String, "unit": pl.Int64, "gold_answer": pl.Int64, **_VERDICT}, rows)
 
     @cached_property
     def said(self) -> pl.DataFrame:
         """Gold unit × the answer: query_id, gold_unit, verdict, score, reason."""
-        return frames.column_frame(self._listed, "gold_unit", [r.said for r in self._listed])
+        return self._by_unit("said", "gold_unit")
 
     @cached_property
     def reach(self) -> pl.DataFrame:
         """Gold unit × chunk: query_id, gold_unit, chunk (from 0), chunk_id, verdict, score, reason."""
-        return frames.chunks_frame(self._listed, "gold_unit", [r.reach for r in self._listed])
+        return self._by_chunk("reach", "gold_unit")
 
     @cached_property
     def nuggets(self) -> pl.DataFrame:
-        """A row a nugget: query_id, nugget, text, vital, credit, reason."""
-        return frames.nuggets_frame(self._listed)
+        """A row a nugget."""
+        listed = ((r.query_id, n, nugget) for r in self._listed for n, nugget in enumerate(r.nuggets))
+        rows = ((id, n, nugget.text, nugget.vital, nugget.credit, nugget.reason) for id, n, nugget in listed)
+        schema = {"query_id": pl.String, "nugget": pl.Int64, "text": pl.String, "vital": pl.Boolean}
+        return _frame({**schema, "credit": pl.Float64, "reason": pl.String}, rows)
+
+    def _by_chunk(self, table: str, owner: str) -> pl.DataFrame:
+        """A row a pair of a unit and a chunk of the context;   owner   the column of the unit"""
+        rows = (
+            (record.query_id, n, chunk, chunk_id, verdict.label, verdict.score, verdict.reason)
+            for record in self._listed
+            for n, row in enumerate(getattr(record, table))
+            for chunk, (chunk_id, verdict) in enumerate(zip(record.context or (), row, strict=False))
+        )
+        schema = {"query_id": pl.String, owner: pl.Int64, "chunk": pl.Int64, "chunk_id": pl.String}
+        return _frame({**schema, **_VERDICT}, rows)
+
+    def _by_unit(self, table: str, owner: str) -> pl.DataFrame:
+        """A row a unit that was to be judged, by a premise of its own;   owner   the column of the unit"""
+        rows = (
+            (record.query_id, n, verdict.label, verdict.score, verdict.reason)
+            for record in self._listed
+            for n, verdict in enumerate(getattr(record, table))
+            if verdict is not None
+        )
+        return _frame({"query_id": pl.String, owner: pl.Int64, **_VERDICT}, rows)
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """Counts of questions by state, of units by their verdict over the whole context, of citations by problem."""
-        return frames.counts(self.answers, self.units, self.citations)
+        answers, units = self.answers, self.units
+        states, verdicts, problems = (
+            dict(column.drop_nulls().value_counts().iter_rows())
+            for column in (answers["state"], units["verdict"], self.citations["problem"])
+        )
+        return {
+            "questions": len(answers),
+            **{state: states.get(state, 0) for state in get_args(State)},
+            "without_context": int((answers["n_context"].is_null() & (answers["state"] == "answered")).sum()),
+            "units": len(units),
+            "no_claim": int((units["no_claim"] != "").sum()),
+            **{label: verdicts.get(label, 0) for label in get_args(Label)},
+            "citations": len(self.citations),
+            **{problem: problems.get(problem, 0) for problem in get_args(Problem)},
+        }
 
     @cached_property
     def not_judged(self) -> Mapping[str, int]:

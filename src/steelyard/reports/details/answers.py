@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
 from steelyard.judges.lexical import best_sentence
-from steelyard.judges.tables.frames import overall, unit_verdict
+from steelyard.judges.tables.verdicts import overall, unit_verdict
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
 from steelyard.reports.details.limits import Limits, shortened
 from steelyard.reports.visible import visible
