@@ -133,11 +133,7 @@ def asked_of(
 def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list[VerdictTable]:
     """Tables that a judge is asked about, of some."""
     asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in tables]
-    return [table for table in asked if table != "relevance" or _grades(judge)]
-
-
-def _grades(judge: Judge | None) -> bool:
-    return bool(getattr(judge, "grades", False))
+    return [table for table in asked if table != "relevance" or getattr(judge, "grades", False)]
 
 
 def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[VerdictTable]) -> Iterator[JudgedAnswer]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,7 @@ def _together(records: Sequence[JudgedAnswer], seats: Mapping[str, _Seats]) -> J
 
     def cells(name: str) -> tuple[tuple[Verdict, ...], ...]:
         return tuple(
-            tuple(_present(map(seats[name].verdict, zip(*rows, strict=True))))
+            tuple(own for said in zip(*rows, strict=True) if (own := seats[name].verdict(said)) is not None)
             for rows in zip(*(getattr(record, name) for record in records), strict=True)
         )
 
@@ -175,23 +175,16 @@ def _together(records: Sequence[JudgedAnswer], seats: Mapping[str, _Seats]) -> J
         seats["grounded"].verdict([judged(record, "grounded", unit) for record in records])
         for unit in range(len(first.units))
     )
-    support = tuple(_as_a_whole(row, whole) for row, whole in zip(cells("support"), grounded, strict=True))
+    # Verdicts by each chunk do not settle what the panel is at odds about as a whole.
+    support = tuple(
+        (whole,) * len(row) if whole is not None and whole.label == "not_judged" else row
+        for row, whole in zip(cells("support"), grounded, strict=True)
+    )
     return replace(
         first, support=support, grounded=grounded, joint=column("joint"), without=column("without"),
         correctness=cells("correctness"), said=column("said"), reach=cells("reach"),
         nuggets=_nuggets(records, seats["nuggets"]), grade=_grade([record.grade for record in records]),
     )  # fmt: skip
-
-
-def _present(verdicts: Iterable[Verdict | None]) -> Iterable[Verdict]:
-    return (verdict for verdict in verdicts if verdict is not None)
-
-
-def _as_a_whole(row: tuple[Verdict, ...], whole: Verdict | None) -> tuple[Verdict, ...]:
-    """The verdicts by each chunk, none of which settles what the panel is at odds about as a whole."""
-    if whole is None or whole.label != "not_judged":
-        return row
-    return tuple(whole for _ in row)
 
 
 def _nuggets(records: Sequence[JudgedAnswer], seats: _Seats) -> tuple[Nugget, ...]:

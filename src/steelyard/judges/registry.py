@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from numbers import Real
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 from steelyard.base.errors import InputError, quoted
@@ -115,7 +114,8 @@ def own_judge(thing: Any, settings: Mapping[str, Any], name: str = "") -> Judge:
     name      as the user wrote it; by default its own
     Raises    InputError where it can be none, or does not take the settings.
     """
-    called = name or _own_name(thing)
+    qualified = getattr(thing, "__qualname__", type(thing).__qualname__)
+    called = name or str(getattr(thing, "name", None) or qualified.rpartition(".")[2])
     settings = dict(settings)
     threshold = {} if _takes(thing, "threshold") else {k: settings.pop(k) for k in ("threshold",) if k in settings}
     if isinstance(thing, type):
@@ -144,11 +144,6 @@ def _takes(thing: Any, setting: str) -> bool:
         return isinstance(thing, type) and setting in inspect.signature(thing).parameters
     except ValueError:
         return False
-
-
-def _own_name(thing: Any) -> str:
-    qualified = getattr(thing, "__qualname__", type(thing).__qualname__)
-    return str(getattr(thing, "name", None) or qualified.rpartition(".")[2])
 
 
 def last_name(called: str) -> str:
@@ -227,19 +222,18 @@ def judging_command(judge: str) -> str:
     return f"steelyard judge QUESTIONS RUN --judge {judge} {options}".rstrip()
 
 
-def make_judge(judge: object, settings: Mapping[str, Any] | None = None, *, folder: Path | None = None) -> Judge:
+def make_judge(judge: object, settings: Mapping[str, Any] | None = None) -> Judge:
     """A judge by registered name, as `module:object`, or of the user's own: a class, an object or a function.
 
     settings  of its class; and `threshold` for a function on pairs
-    folder    where the module may be; None is the working folder
     Raises    InputError for an unknown name or setting, with the nearest ones, and for what can be no judge.
     """
     settings = settings or {}
     if not isinstance(judge, str):
         return check_name(own_judge(judge, settings))
     if ":" in judge:
-        thing = import_object(judge, "judge", folder)
+        thing = import_object(judge, "judge")
         if not callable(getattr(thing, "judge", None)):
-            check_own(judge, thing, "judge", "steelyard.judges", folder)
+            check_own(judge, thing, "judge", "steelyard.judges")
         return check_name(own_judge(thing, settings, judge))
     return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}", are_options=True)))

@@ -114,7 +114,11 @@ def decided_items(
     decided: dict[str, DecidedItem] = {}
     causes: dict[str, str] = dict.fromkeys(consensus, "no_verdict")
     for by_judge in verdicts:
-        may_support = _may_support(by_judge.judge)
+        of_class = (
+            getattr(judge_class(by_judge.judge), "may_support", None) if by_judge.judge in judge_names() else None
+        )
+        # Whether some threshold makes a verdict of this judge "supported".
+        may_support: Callable[[Verdict], bool] = of_class or (lambda verdict: verdict.label != "not_judged")
         for record in by_judge.records.values():
             for item in items(record, table):
                 if causes.get(item.item_id) != "no_verdict":
@@ -156,12 +160,6 @@ def _weighted(decided: Mapping[str, DecidedItem], samples: Sequence[StratifiedSa
             if member in weights and id not in weighted
         }
     return weighted
-
-
-def _may_support(judge: str) -> Callable[[Verdict], bool]:
-    """Test for verdicts of this judge that some threshold makes "supported"."""
-    of_class = getattr(judge_class(judge), "may_support", None) if judge in judge_names() else None
-    return of_class or (lambda verdict: verdict.label != "not_judged")
 
 
 def _score(verdicts: Sequence[Verdict], may_support: Callable[[Verdict], bool]) -> float | None:

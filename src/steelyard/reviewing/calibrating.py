@@ -42,7 +42,10 @@ def agreement_of_people(
     Items that the two are at odds about count, settled or not: without them, people would always agree.
     """
     by_rater = _support_by_rater(review.labels)
-    decided, _ = decided_items(verdicts, Review(review.samples, _of_several(review.labels)), table, examples)
+    several = [[decision for decision in own if _counts(decision)] for own in review.labels.by_item.values()]
+    # Any decision on each item that two can say something of: which one is of no matter.
+    labels = Labels(own[0] for own in several if len(own) > 1)
+    decided, _ = decided_items(verdicts, Review(review.samples, labels), table, examples)
     common = {
         pair: [item for item in decided if all(rater in by_rater[item.item_id] for rater in pair)]
         for pair in combinations(review.labels.raters, 2)
@@ -52,7 +55,13 @@ def agreement_of_people(
         return None
     of_both = common[pair]
     first, second = (np.array([by_rater[item.item_id][rater] for item in of_both]) for rater in pair)
-    return _human_agreement(of_both, (first, second, np.array([_call(item, threshold) for item in of_both])), seed)
+    calls = np.array(
+        [
+            item.is_supported if threshold is None or item.score is None else item.score >= threshold.value
+            for item in of_both
+        ]
+    )
+    return _human_agreement(of_both, (first, second, calls), seed)
 
 
 def _support_by_rater(labels: Labels) -> dict[str, dict[str, bool]]:
@@ -63,18 +72,8 @@ def _support_by_rater(labels: Labels) -> dict[str, dict[str, bool]]:
     }
 
 
-def _of_several(labels: Labels) -> Labels:
-    """Any decision on each item that two can say something of: which one is of no matter."""
-    several = [[decision for decision in decisions if _counts(decision)] for decisions in labels.by_item.values()]
-    return Labels(decisions[0] for decisions in several if len(decisions) > 1)
-
-
 def _counts(decision: Decision) -> bool:
     return decision.rater != ADJUDICATION and decision.label != "cannot_say"
-
-
-def _call(item: DecidedItem, threshold: Estimate | None) -> bool:
-    return item.is_supported if threshold is None or item.score is None else item.score >= threshold.value
 
 
 def _human_agreement(items: Sequence[DecidedItem], calls: Sequence[Bools], seed: int) -> HumanAgreement:

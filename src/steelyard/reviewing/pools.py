@@ -17,7 +17,7 @@ from steelyard.data.questions import Questions
 from steelyard.experiment.pooling import Pool
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
-from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Key, Scale
+from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Scale
 from steelyard.judges.people.review import ADJUDICATION
 from steelyard.judges.verdict import text_digest
 from steelyard.reviewing.sampling import in_random_order
@@ -81,7 +81,11 @@ def pairs_to_grade(
     wanted = conflicts if adjudicate else [key for key in keys if key not in decided]
     items = {
         key: PooledItem(
-            _pair_id(key, queries, pool, scale), key[0], queries[key[0]], [(key[1], pool.texts[key[1]])], pairs.get(key)
+            text_digest(json.dumps(["grades", scale.gains, *key, queries[key[0]], pool.texts[key[1]]])),
+            key[0],
+            queries[key[0]],
+            [(key[1], pool.texts[key[1]])],
+            pairs.get(key),
         )
         for key in wanted
     }
@@ -131,10 +135,6 @@ def raters_of(pair: GradedPair) -> dict[str, float]:
 def _differ(pair: GradedPair) -> bool:
     raters = raters_of(pair)
     return ADJUDICATION not in raters and len(set(raters.values())) > 1
-
-
-def _pair_id(key: Key, queries: Mapping[str, str], pool: Pool, scale: Scale) -> str:
-    return text_digest(json.dumps(["grades", scale.gains, *key, queries[key[0]], pool.texts[key[1]]]))
 
 
 def drawn(items: Sequence[PooledItem], n: int, seed: int) -> list[PooledItem]:

@@ -142,14 +142,11 @@ def strata_of(population: Sequence[Member], n: int, unit: Drawn = "item") -> tup
     n_strata = max(1, min(MOST_STRATA, n // _A_STRATUM))
     if n_strata < len(sides):
         sides = [agreed]
-    parts = [part for side in sides for part in _parts(side, _n_parts(len(side), len(agreed), n_strata, len(sides)))]
+    # Each side gets one stratum at least.
+    most = n_strata - len(sides) + 1
+    parts = [p for side in sides for p in _parts(side, min(max(1, round(n_strata * len(side) / len(agreed))), most))]
     strata = [Stratum(_name(part), tuple(member.id for member in part), ()) for part in parts]
     return (*strata, Stratum(DISPUTED, disputed, ())) if disputed else tuple(strata)
-
-
-def _n_parts(n: int, total: int, n_strata: int, n_sides: int) -> int:
-    """Count of strata of a side, of which each side gets one at least."""
-    return min(max(1, round(n_strata * n / total)), n_strata - n_sides + 1)
 
 
 def _parts(side: Sequence[Member], n: int) -> list[list[Member]]:
@@ -202,9 +199,7 @@ def _filled(n: int, weights: Floats, least: Ints, most: Ints) -> Floats:
     return np.clip(low * weights, least, most)
 
 
-def size_for_width(
-    width: float, values: Floats, weights: Floats, *, variance: float = WORST_VARIANCE, level: float = 0.95
-) -> int:
+def size_for_width(width: float, values: Floats, weights: Floats, *, variance: float = WORST_VARIANCE) -> int:
     """Count of items that people must decide, so that the interval of a corrected mean is about so wide.
 
     values    (q,) of the measure by the judge, of questions for which it is defined: those of people vary as much
@@ -215,7 +210,7 @@ def size_for_width(
     items are decided, with d = u Σ weights² as items do not count alike.
     Raises    InputError for a width that the questions alone exceed.
     """
-    wished = (width / 2 / NormalDist().inv_cdf((1 + level) / 2)) ** 2
+    wished = (width / 2 / NormalDist().inv_cdf(0.975)) ** 2
     by_questions = float(np.var(values, ddof=1)) / len(values) if len(values) > 1 else math.inf
     room = wished - by_questions
     if room <= 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -114,7 +114,8 @@ class Answers:
             if spec.definition.of_answers:
                 runs = zip(self._runs(spec), of_runs[:, j], strict=True)
                 causes[:, j] = [causes_of(spec, run.arrays, values) for run, values in runs]
-        of_systems = np.stack([_first_cause(causes[a:b]) for a, b in self._bounds])
+        firsts = [(own, (own > 0).argmax(axis=0)[None]) for own in (causes[a:b] for a, b in self._bounds)]
+        of_systems: Codes = np.stack([np.take_along_axis(own, run, axis=0)[0] for own, run in firsts])
         return of_systems if of_systems.any() else None
 
     def verdicts_of(self, system: str) -> Sequence[Verdicts]:
@@ -187,8 +188,3 @@ def bounds_notes(spec: Measure, runs: Sequence[JudgedAnswers], values: Floats) -
                 "high": round(most, 4),
             },
         )
-
-
-def _first_cause(causes: Codes) -> Codes:
-    """(m, q) of (r, m, q) the first that is one."""
-    return cast("Codes", np.take_along_axis(causes, (causes > 0).argmax(axis=0)[None], axis=0)[0])

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -15,17 +15,18 @@ from steelyard.base.choices import IdForm
 from steelyard.base.errors import DuplicateError
 from steelyard.base.schema import FrameReader
 from steelyard.data.chunk_table import ChunkTable, Corpus
-from steelyard.data.corpus import Chunks, Document
+from steelyard.data.corpus import Document
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.run import Run, StreamedRun
 from steelyard.data.truth import Truth
+from steelyard.experiment.door.opening import LateOutputs, System
 from steelyard.io.formats import TruthFile
 from steelyard.io.objects import RunDict
 
 if TYPE_CHECKING:
-    from steelyard.experiment.door.opening import Inputs, System, Texts
+    from steelyard.experiment.door.opening import Inputs, Texts
     from steelyard.judges.people.review import Review
     from steelyard.judges.tables.verdicts import Verdicts
 
@@ -181,10 +182,6 @@ def _corpus(corpus: Corpus) -> Corpus:
     )
 
 
-def _chunks(chunks: Chunks | None) -> Chunks | None:
-    return None if chunks is None else replace(chunks, documents=_documents(chunks.documents))
-
-
 def _outputs(outputs: Outputs) -> Outputs:
     by_id = {
         name: _unique(getattr(outputs, name), outputs.name)
@@ -194,7 +191,7 @@ def _outputs(outputs: Outputs) -> Outputs:
         run=_rankings(outputs.run),
         candidates=None if outputs.candidates is None else _rankings(outputs.candidates),
         table=_table(outputs.table, outputs.name),
-        chunks=_chunks(outputs.chunks),
+        chunks=outputs.chunks and replace(outputs.chunks, documents=_documents(outputs.chunks.documents)),
         documents=None if outputs.documents is None else _documents(outputs.documents),
         unlisted=frozenset(map(_nfc, outputs.unlisted)),
         **by_id,
@@ -203,22 +200,12 @@ def _outputs(outputs: Outputs) -> Outputs:
     return made
 
 
-@dataclass(frozen=True, eq=False)
-class _Answered:
-    """Outputs with ids in one form, read when they are asked for."""
-
-    answered: Callable[[], Outputs]
-
-    def __call__(self) -> Outputs:
-        return self._outputs
-
-    @cached_property
-    def _outputs(self) -> Outputs:
-        return _outputs(self.answered())
+def _answered(answered: Callable[[], Outputs]) -> Outputs:
+    return _outputs(answered())
 
 
 def _system(system: System) -> System:
-    answered = _Answered(system.answered)
+    answered = LateOutputs(_answered, (system.answered,))
     outputs = None if system.outputs is None else answered()
     return replace(
         system,

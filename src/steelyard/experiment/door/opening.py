@@ -383,28 +383,29 @@ def _system(run: object, name: str | None, twins: dict[str, RunFolder], *, evide
         if isinstance(run, Source) and several:
             run.release()
         folder = run if isinstance(run, RunFolder) else None
-        return System(name or rankings.name, rankings, folder=folder, answered=_LateOutputs(run, name))
+        return System(name or rankings.name, rankings, folder=folder, answered=LateOutputs(_outputs, (run, name)))
     if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
         first = twins.setdefault(digest, run)
         run = run if first is run else replace(run, twin=first)
     outputs = _outputs(run, name)
     folder = run if isinstance(run, RunFolder) else None
-    return System(name or outputs.name, outputs.run, outputs, folder, answered=_LateOutputs(outputs))
+    return System(name or outputs.name, outputs.run, outputs, folder, answered=LateOutputs(_outputs, (outputs, None)))
 
 
 @dataclass(frozen=True, eq=False)
-class _LateOutputs:
-    """The outputs of a run, read when they are first asked for."""
+class LateOutputs:
+    """The outputs of a run, read by a function of some values when they are first asked for."""
 
-    run: object
-    name: str | None = None
+    read: Callable[..., Outputs]
+    values: Sequence[object]
 
     def __call__(self) -> Outputs:
+        """The outputs."""
         return self._outputs
 
     @cached_property
     def _outputs(self) -> Outputs:
-        return _outputs(self.run, self.name)
+        return self.read(*self.values)
 
 
 def _are_results(data: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -81,33 +81,6 @@ class Weighed:
             system.name, aligned, system.run,
             digest=digest, answered=system.answered, outputs=system.outputs, candidates=candidates,
             folder=system.folder,
-        )  # fmt: skip
-
-    @classmethod
-    def of_evidence(cls, system: System, outputs: Outputs, resolver: Resolver, on_duplicate: OnDuplicate) -> Weighed:
-        """A system against gold that is looked up among its chunks."""
-        gold, candidates = resolver.resolve(outputs), None
-        aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
-        if (before := outputs.before_reranking()) is not None:
-            candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
-        return cls(
-            system.name, aligned, system.run,
-            digest=outputs.digest, answered=system.answered, outputs=outputs, evidence=gold, candidates=candidates,
-            folder=system.folder, notes=list(naming_notes(gold, outputs)),
-        )  # fmt: skip
-
-    @classmethod
-    def of_documents(
-        cls, system: System, outputs: Outputs, resolver: DocumentResolver, on_duplicate: OnDuplicate
-    ) -> Weighed:
-        """A system's documents, each at the best of its chunks, against gold documents."""
-        gold = resolver.resolve(outputs)
-        listed = gold.listed(outputs, on_duplicate)
-        candidates = None if listed.candidates is None else align(gold.labels, listed.candidates).alignment
-        return cls(
-            system.name, align(gold.labels, listed.run), listed.run,
-            digest=outputs.digest, answered=system.answered, outputs=listed, candidates=candidates,
-            folder=system.folder, documents=gold, fewer=_fewer_documents(outputs, listed), notes=gold.notes,
         )  # fmt: skip
 
     @property
@@ -203,13 +176,29 @@ class Weighed:
 def weigh_system(
     system: System, resolver: Resolver | DocumentResolver, on_duplicate: OnDuplicate, *, has_chunks: bool
 ) -> Weighed:
-    """One run against the gold of a resolver;   has_chunks   whether a corpus says what chunks with bare ids are"""
-    outputs = system.outputs
+    """One run against the gold of a resolver;   has_chunks   whether a corpus says what chunks with bare ids are
+
+    Documents are at the best of their chunks; gold evidence is looked up among the chunks that have more than ids.
+    """
+    outputs, weighed = system.outputs, partial(Weighed, system.name, answered=system.answered, folder=system.folder)
     if outputs is not None and isinstance(resolver, DocumentResolver):
-        return Weighed.of_documents(system, outputs, resolver, on_duplicate)
+        documents = resolver.resolve(outputs)
+        listed = documents.listed(outputs, on_duplicate)
+        candidates = None if listed.candidates is None else align(documents.labels, listed.candidates).alignment
+        return weighed(
+            align(documents.labels, listed.run), listed.run, digest=outputs.digest, outputs=listed,
+            candidates=candidates, documents=documents, fewer=_fewer_documents(outputs, listed), notes=documents.notes,
+        )  # fmt: skip
     says_where = has_chunks or (outputs is not None and (not len(outputs.table) or outputs.table.says_where))
     if outputs is not None and says_where and isinstance(resolver, Resolver):
-        return Weighed.of_evidence(system, outputs, resolver, on_duplicate)
+        gold, candidates = resolver.resolve(outputs), None
+        if (before := outputs.before_reranking()) is not None:
+            candidates = align_evidence(resolver.resolve(before), before, on_duplicate=on_duplicate).alignment
+        aligned = align_evidence(gold, outputs, on_duplicate=on_duplicate)
+        return weighed(
+            aligned, system.run, digest=outputs.digest, outputs=outputs, evidence=gold, candidates=candidates,
+            notes=list(naming_notes(gold, outputs)),
+        )  # fmt: skip
     truth = resolver.gold if isinstance(resolver.gold, Truth) else resolver.gold.truth()
     return Weighed.of_ids(system, truth, on_duplicate, align(truth, system.run, on_duplicate=on_duplicate))
 

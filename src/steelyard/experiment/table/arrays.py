@@ -34,6 +34,14 @@ SHARED_GOLD = "shared_gold"
 """Part of the recipe: how many questions share a gold document, and clusters they would make; None where none does."""
 
 
+AXES = {
+    **dict.fromkeys(("values", "judged", "no_relevant", "causes"), "smq"),
+    **dict.fromkeys(("missing", "failed", "unwinnable"), "sq"),
+    "unjudged_queries": "s",
+}
+"""Array of scores -> its axes: systems, measures and queries."""
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreArrays:
     """Values of systems, measures and queries, with what is to be said of them.

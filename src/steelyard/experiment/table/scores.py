@@ -16,8 +16,9 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.data.clusters import SharedGold
-from steelyard.experiment.corrections import Corrections, ReportedMeans, corrected_columns, reported_means, taken
+from steelyard.experiment.corrections import ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.table.arrays import (
+    AXES,
     CAUSES,
     METHOD,
     NO_GOLD,
@@ -125,37 +126,31 @@ class Scores(ScoreArrays, Result):
         rows = places_of(systems, self.systems, "system")
         columns = places_of(spec_names(measures), [str(measure) for measure in self.measures], "measure")
         ids = places_of(query_ids, self.query_ids, "question")
-        cells, pairs = np.ix_(rows, columns, ids), np.ix_(rows, ids)
+        places = {"s": rows, "m": columns, "q": ids}
+        arrays = {
+            name: own[np.ix_(*(places[axis] for axis in axes))]
+            for name, axes in AXES.items()
+            if (own := getattr(self, name)) is not None
+        }
+        names, specs = [self.systems[i] for i in rows], [self.measures[j] for j in columns]
+        texts, pairs = [str(spec) for spec in specs], np.ix_(rows, ids)
+        is_whole = len(ids) == len(self.query_ids) and bool(self.corrections)
+        parts = self.recipe_parts.items()
         return replace(
-            self, systems=[self.systems[i] for i in rows], measures=[self.measures[j] for j in columns],
-            query_ids=[self.query_ids[k] for k in ids], values=self.values[cells], judged=self.judged[cells],
-            no_relevant=self.no_relevant[cells], missing=self.missing[pairs], failed=self.failed[pairs],
-            unwinnable=self.unwinnable[pairs], unjudged_queries=self.unjudged_queries[rows],
-            gold=[self.gold[i] for i in rows], causes=None if self.causes is None else self.causes[cells],
+            self, systems=names, measures=specs, query_ids=[self.query_ids[k] for k in ids], **arrays,
+            gold=[self.gold[i] for i in rows],
             clustering=None if self.clustering is None else self.clustering.take(ids),
-            corrections=self._corrections_of(rows, columns) if len(ids) == len(self.query_ids) else {},
-            repeats={
-                name: self.repeats[name][:, columns][:, :, ids]
-                for name in (self.systems[i] for i in rows) if name in self.repeats
-            },
-            notes={
-                name: notes for name in (self.systems[i] for i in rows)
-                if (notes := self._notes_of(name, [self.measures[j] for j in columns]))
-            },
+            corrections=taken(self.corrections, names, texts) if is_whole else {},
+            repeats={name: self.repeats[name][:, columns][:, :, ids] for name in names if name in self.repeats},
+            notes={name: notes for name in names if (notes := self._notes_of(name, specs))},
             recipe_parts={
-                **{key: part for key, part in self.recipe_parts.items()
+                **{key: part for key, part in parts
                    if key != "verdicts" and (query_ids is None or key != SHARED_GOLD)},
-                **self._runs_of([self.systems[i] for i in rows]),
-                **(self._verdicts_of([self.systems[i] for i in rows]) if self.of_answers[columns].any() else {}),
+                **self._runs_of(names),
+                **(self._verdicts_of(names) if self.of_answers[columns].any() else {}),
             },
-            perfect={
-                name: partial(_cells, self.perfect[name], pairs)
-                for name in (str(self.measures[j]) for j in columns) if name in self.perfect
-            },
-            ceilings={
-                name: self.ceilings[name][pairs]
-                for name in (str(self.measures[j]) for j in columns) if name in self.ceilings
-            },
+            perfect={name: partial(_cells, self.perfect[name], pairs) for name in texts if name in self.perfect},
+            ceilings={name: self.ceilings[name][pairs] for name in texts if name in self.ceilings},
         )  # fmt: skip
 
     def with_percentiles(self, measures: Iterable[str | Measure] | str | Measure) -> Scores:
@@ -189,13 +184,6 @@ class Scores(ScoreArrays, Result):
             return {system: of[system] for system in systems if system in of}
 
         return {"runs": digests}
-
-    def _corrections_of(self, rows: Ints, columns: Ints) -> Corrections:
-        """The corrections of some systems and measures."""
-        if not self.corrections:
-            return self.corrections
-        names = [str(self.measures[j]) for j in columns]
-        return taken(self.corrections, [self.systems[i] for i in rows], names)
 
     def _notes_of(self, system: str, measures: Sequence[Measure]) -> list[Note]:
         """The notes of a system that are about some measures, or about the system itself."""

@@ -182,7 +182,7 @@ def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any
         "steelyard": _texts,
         "truth": _dicts_of_texts,
         "corpus": _dicts_of_texts,
-        "runs": _dicts,
+        "runs": lambda values: {name: digest for value in values for name, digest in value.items()},
         "verdicts": _dicts_of_lists,
     }
     return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
@@ -209,7 +209,3 @@ def _dicts_of_lists(values: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
         listed = together.setdefault(key, [])
         listed += [item for item in items if item not in listed]
     return together
-
-
-def _dicts(values: list[dict[str, str]]) -> dict[str, str]:
-    return {name: digest for value in values for name, digest in value.items()}

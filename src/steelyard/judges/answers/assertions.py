@@ -122,11 +122,8 @@ def _introduces(before: str) -> bool:
     """True if what is before an admission asserts nothing: up to its last comma, each part is a phrase or names what is
     talked about, as "In the documents," does.
     """
-    return all(_is_introduction(part) for part in re.split("[,，]", before)[:-1])
-
-
-def _is_introduction(part: str) -> bool:
-    return not part.strip() or bool(phrase_reason(part) or clause_pattern("introduction").match(part.strip()))
+    parts = [part for part in re.split("[,，]", before)[:-1] if part.strip()]
+    return all(phrase_reason(part) or clause_pattern("introduction").match(part.strip()) for part in parts)
 
 
 _WORD = re.compile(r"\w")

@@ -277,13 +277,10 @@ def _context(chunks: Sequence[tuple[str, str | None]], n_tokens: int | None) -> 
     context = tuple(ContextChunk(id, text) for id, text in chunks if text is not None)
     if len(context) < len(chunks):
         return None
-    return context if n_tokens is None else context[: _n_within(context, n_tokens)]
-
-
-def _n_within(context: Sequence[ContextChunk], n_tokens: int) -> int:
-    """Count of the first chunks that have so many tokens at most; one at least."""
+    if n_tokens is None:
+        return context
     ends = accumulate(len(chunk.text.encode("utf-8", "surrogatepass")) for chunk in context)
-    return max(1, sum(end <= n_tokens * BYTES_A_TOKEN for end in ends))
+    return context[: max(1, sum(end <= n_tokens * BYTES_A_TOKEN for end in ends))]
 
 
 def drafts(questions: Iterable[Question], outputs: Outputs) -> Iterator[Draft]:

@@ -256,7 +256,10 @@ class Grades(Result):
         Raises   InputError, DuplicateError naming file and line.
         """
         source = Source(path) if not os.path.isdir(path) else None
-        if source is None or not _has_rows(source):
+        has_rows = (
+            source is not None and holds_rows(source.name) and is_graded_row(next(json_lines(source), (0, {}))[1])
+        )
+        if source is None or not has_rows:
             return cls(graded_of(Truth.read(path if source is None else source)))
         pairs: dict[Key, GradedPair] = {}
         for number, line in json_lines(source):
@@ -327,10 +330,6 @@ class Grades(Result):
 def holds_rows(path: str | Path) -> bool:
     """True for the name of a file that holds all that is known of each pair."""
     return Path(strip_compression(Path(path).name)[0]).suffix.lower() in _LINES
-
-
-def _has_rows(source: Source) -> bool:
-    return holds_rows(source.name) and is_graded_row(next(json_lines(source), (0, {}))[1])
 
 
 def graded_of(truth: Truth) -> list[GradedPair]:

@@ -251,19 +251,18 @@ gives .336, and on all .283, where unsupported content words alone give .185.
 """
 
 
-def unsupported_spans(answer: str, context: str, *, judge: LexicalJudge | None = None) -> list[Span]:
+def unsupported_spans(answer: str, context: str) -> list[Span]:
     """Parts of an answer that the context does not support: sentences, and numbers in those that are supported.
 
     answer    any text
     context   its chunks, joined by line ends
-    judge     whose score is taken; by default one with the default settings
     Returns   offsets in code points, in order, apart.
 
     >>> answer = "Its garden has 12 old trees. Famous paintings hang there."
     >>> [answer[start:end] for start, end in unsupported_spans(answer, "The garden with old trees is free.")]
     ['12', 'Famous paintings hang there.']
     """
-    judge = judge or LexicalJudge()
+    judge = LexicalJudge()
     sentences = sentence_spans(answer)
     [verdicts] = judge.judge([Case(context, tuple(answer[start:end] for start, end in sentences))])
     spans: list[Span] = []

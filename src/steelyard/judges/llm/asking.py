@@ -222,7 +222,8 @@ class Asker:
             return (ReplyEntries(), cause) if is_final else (ReplyEntries(causes=dict.fromkeys(request.ids, cause)), "")
         self._n_read += 1
         if reading.values and not reading.conflicting:
-            self._cache.put(KIND, {key: (_encode(reply), (time.perf_counter() - started) * 1000)})
+            value = json.dumps({"text": reply.text, "finish": reply.finish}).encode()
+            self._cache.put(KIND, {key: (value, (time.perf_counter() - started) * 1000)})
         return reading, ""
 
     async def _called(self, request: ModelRequest[Any]) -> tuple[Reply | None, str]:
@@ -309,10 +310,6 @@ def _estimate(request: ModelRequest[Any], messages: Messages) -> Usage:
 
 def _cause(error: ServiceError) -> str:
     return f"status {error.reason}" if isinstance(error.reason, int) else error.reason or "malformed answer"
-
-
-def _encode(reply: Reply) -> bytes:
-    return json.dumps({"text": reply.text, "finish": reply.finish}).encode()
 
 
 def _decode(value: bytes) -> Reply:

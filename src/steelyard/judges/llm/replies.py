@@ -180,7 +180,9 @@ def read_entries(
     values, causes, conflicting, n_unknown, asked = dict[str, T](), dict[str, str](), set[str](), 0, frozenset(ids)
     in_order = len(entries) == len(ids) and all(isinstance(e, Mapping) and not has_id(e) for e in entries)
     for place, entry in enumerate(entries):
-        entry_id = ids[place] if in_order else _entry_id(entry)
+        # [3] and "3." mean 3.
+        named = next((entry[key] for key in _IDS if key in entry), None) if isinstance(entry, Mapping) else None
+        entry_id = ids[place] if in_order else _id_text(named)
         if entry_id not in asked:
             n_unknown += 1
             continue
@@ -196,11 +198,6 @@ def read_entries(
 def has_id(entry: Any) -> bool:
     """True for an entry of a reply that names its id."""
     return isinstance(entry, Mapping) and any(name in entry for name in _IDS)
-
-
-def _entry_id(entry: Any) -> str:
-    """The id of an entry; empty where it has none.  [3] and "3." mean 3."""
-    return _id_text(next((entry[name] for name in _IDS if name in entry), None)) if isinstance(entry, Mapping) else ""
 
 
 def _id_text(value: Any) -> str:

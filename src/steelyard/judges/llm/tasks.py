@@ -126,10 +126,11 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict | None:
     return None if label is None else Verdict(label, read_score(entry.get("score")), read_text(entry.get("reason")))
 
 
-def _read_verdicts(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
-    return read_entries(
-        entries_in(reply["verdicts"], "verdict", ids), ids, _verdict, lambda verdict: verdict.label, "verdict"
-    )
+def _listed(
+    key: str, name: str, convert: Callable[[Mapping[str, Any]], T | None], essence: Callable[[T], object]
+) -> Callable[[Mapping[str, Any], Sequence[str]], ReplyEntries[T]]:
+    """Reads the entries of the list under a key by one field; `convert` and `essence` as of `read_entries`."""
+    return lambda reply, ids: read_entries(entries_in(reply[key], name, ids), ids, convert, essence, name)
 
 
 def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
@@ -155,20 +156,10 @@ def _claims(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(text for claim in claims if (text := read_text(claim)))
 
 
-def _read_claims(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[tuple[str, ...]]:
-    return read_entries(entries_in(reply["sentences"], "claims", ids), ids, _claims, lambda claims: claims, "claims")
-
-
 def _assignment(entry: Mapping[str, Any]) -> Verdict | None:
     word = "_".join(read_text(entry.get("assignment")).lower().replace("-", " ").replace("_", " ").split())
     label, credit = _CREDITS.get(word, (None, 0.0))
     return None if label is None else Verdict(label, credit, read_text(entry.get("reason")))
-
-
-def _read_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
-    return read_entries(
-        entries_in(reply["facts"], "assignment", ids), ids, _assignment, lambda verdict: verdict.score, "assignment"
-    )
 
 
 def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[tuple[tuple[str, bool], ...]]:
@@ -191,7 +182,7 @@ VERDICTS = Task(
     "verdicts",
     "verdicts",
     {"verdicts": _list(id=_TEXT, reason=_TEXT, verdict=_WORDS, score=_NUMBER)},
-    _read_verdicts,
+    _listed("verdicts", "verdict", _verdict, lambda verdict: verdict.label),
     (10, 50),
     entry="verdict",
 )
@@ -205,14 +196,15 @@ WHOLE = Task(
 )
 CLAIMS = Task(
     "claims", "sentences",
-    {"sentences": _list(id=_TEXT, claims={"type": "array", "items": _TEXT})}, _read_claims, (10, 80),
+    {"sentences": _list(id=_TEXT, claims={"type": "array", "items": _TEXT})},
+    _listed("sentences", "claims", _claims, lambda claims: claims), (10, 80),
     entry="claims", prepares=True,
 )  # fmt: skip
 NUGGETS = Task(
     "nuggets",
     "facts",
     {"facts": _list(id=_TEXT, reason=_TEXT, assignment={"type": "string", "enum": list(_CREDITS)})},
-    _read_nuggets,
+    _listed("facts", "assignment", _assignment, lambda verdict: verdict.score),
     (10, 40),
     entry="assignment",
 )
