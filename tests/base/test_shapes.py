@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.base.shapes import Each, Shape, Table, check_shape
+from steelyard.base.shapes import Each, Object, Shape, check_shape
 
-SHAPE = Table(
+SHAPE = Object(
     {"name": str}, {"finished": (str, type(None)), "counts": Each(dict, int), "notes": Each(list, (str, dict))}
 )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.base.shapes import Table
+from steelyard.base.shapes import Object
 from steelyard.data.folders.manifests import (
     MANIFEST,
     Manifests,
@@ -15,7 +15,7 @@ from steelyard.data.folders.manifests import (
     write_manifest,
 )
 
-ATLASES = Manifests("atlas", "is_atlas", version=2, shape=Table({"name": str}, {}), beside=("maps",))
+ATLASES = Manifests("atlas", "is_atlas", version=2, shape=Object({"name": str}, {}), beside=("maps",))
 
 
 def test_what_is_written_is_read_by_its_own_kind_alone(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ class Each:
 
 
 @dataclass(frozen=True)
-class Table:
+class Object:
     """An object that has some keys, may have others, and may have more that nobody asks for."""
 
     needed: Mapping[str, Shape] = field(default_factory=dict)
     optional: Mapping[str, Shape] = field(default_factory=dict)
 
 
-Shape = type | tuple[type, ...] | Each | Table
+Shape = type | tuple[type, ...] | Each | Object
 
 _WORDS: Mapping[type, str] = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
@@ -38,11 +38,11 @@ def check_shape(value: object, shape: Shape, path: str = "") -> None:
     path     where it is, for the message
     Raises   ValueError with the first place that does not fit.
 
-    >>> check_shape({"runs": {"a": 3}}, Table({"runs": Each(dict, str)}))
+    >>> check_shape({"runs": {"a": 3}}, Object({"runs": Each(dict, str)}))
     Traceback (most recent call last):
     ValueError: `runs.a` is 3, expected a text
     """
-    if isinstance(shape, Table):
+    if isinstance(shape, Object):
         _check_type(value, (dict,), path)
         assert isinstance(value, dict)
         for key in shape.needed.keys() - value.keys():

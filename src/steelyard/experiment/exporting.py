@@ -43,7 +43,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Sample:
+class AnsweredQuestion:
     """A question, and what one system gave for it.
 
     retrieved   ids and texts, best first, of a text that is not at hand None; None where nobody knows what they were
@@ -61,7 +61,7 @@ class Sample:
 
 def samples_of(
     questions: Questions, system: System, measures: Iterable[str | Measure], choice: VerdictChoice
-) -> list[Sample]:
+) -> list[AnsweredQuestion]:
     """The samples of one system, in the order of the questions.
 
     measures   that are to be in them
@@ -75,7 +75,7 @@ def samples_of(
     values = _values(questions, system, specs, verdicts) if specs else {}
     lists = _lists(outputs)
     return [
-        Sample(
+        AnsweredQuestion(
             question,
             lists.get(question.query_id),
             outputs.answers.get(question.query_id),
@@ -124,22 +124,22 @@ _RAGCHECKER_LABELS: Mapping[Label, str] = {
 }
 
 
-def ragas(samples: Sequence[Sample], system: str) -> str:
+def ragas(samples: Sequence[AnsweredQuestion], system: str) -> str:
     """JSONL, a row a sample with the columns of ragas, and one more for each measure."""
     return "".join(map(_line, map(_ragas_row, samples)))
 
 
-def deepeval(samples: Sequence[Sample], system: str) -> str:
+def deepeval(samples: Sequence[AnsweredQuestion], system: str) -> str:
     """A JSON list of test cases; measures are in `metrics_data`, as deepeval writes what it measured."""
     return json_text([_deepeval_case(sample) for sample in samples])
 
 
-def ragchecker(samples: Sequence[Sample], system: str) -> str:
+def ragchecker(samples: Sequence[AnsweredQuestion], system: str) -> str:
     """RAGChecker's JSON; verdicts are its claims and labels, which it then does not ask for again."""
     return json_text({"results": [_ragchecker_result(sample) for sample in samples], "metrics": {}})
 
 
-def mtrag(samples: Sequence[Sample], system: str) -> str:
+def mtrag(samples: Sequence[AnsweredQuestion], system: str) -> str:
     """The JSON of MTRAG and InspectorRAGet: documents, tasks, and evaluations with annotations by measure."""
     names = list(dict.fromkeys(name for sample in samples for name in sample.values))
     texts = {id: text for sample in samples for id, text in sample.retrieved or () if text is not None}
@@ -155,7 +155,7 @@ def mtrag(samples: Sequence[Sample], system: str) -> str:
     )
 
 
-def otel(samples: Sequence[Sample], system: str) -> str:
+def otel(samples: Sequence[AnsweredQuestion], system: str) -> str:
     """JSONL of OTLP, which a collector's `otlpjsonfile` receiver reads: an event `gen_ai.evaluation.result` a value."""
     now = str(time.time_ns())
     resource = {"attributes": _attributes({"service.name": system})}
@@ -169,7 +169,7 @@ def otel(samples: Sequence[Sample], system: str) -> str:
     return "".join(_line({"resourceLogs": [log]}) for log in logs)
 
 
-SAMPLE_FORMATS: Mapping[str, Callable[[Sequence[Sample], str], str]] = {
+SAMPLE_FORMATS: Mapping[str, Callable[[Sequence[AnsweredQuestion], str], str]] = {
     "ragas": ragas, "deepeval": deepeval, "ragchecker": ragchecker, "mtrag": mtrag, "otel": otel,
 }  # fmt: skip
 """By name; each takes samples, and what their system is called."""
@@ -188,23 +188,23 @@ def _number(value: Value) -> float | None:
     return None if value.value is None or math.isnan(value.value) else value.value
 
 
-def _texts(sample: Sample) -> list[str] | None:
+def _texts(sample: AnsweredQuestion) -> list[str] | None:
     """The texts that were retrieved; None where any is unknown."""
     texts = [text for _, text in sample.retrieved or () if text is not None]
     return texts if sample.retrieved is not None and len(texts) == len(sample.retrieved) else None
 
 
-def _gold_texts(sample: Sample) -> list[str] | None:
+def _gold_texts(sample: AnsweredQuestion) -> list[str] | None:
     return [piece.text for piece in sample.question.evidence if piece.text] or None
 
 
-def _gold_ids(sample: Sample) -> list[str] | None:
+def _gold_ids(sample: AnsweredQuestion) -> list[str] | None:
     """Ids that are gold, where that has no texts."""
     labels = sample.question.labels or {}
     return [id for id, gain in labels.items() if gain > 0] or None if _gold_texts(sample) is None else None
 
 
-def _ragas_row(sample: Sample) -> dict[str, Any]:
+def _ragas_row(sample: AnsweredQuestion) -> dict[str, Any]:
     question = sample.question
     row = _filled(
         {
@@ -217,7 +217,7 @@ def _ragas_row(sample: Sample) -> dict[str, Any]:
     return row | {name: _number(value) for name, value in sample.values.items()}
 
 
-def _deepeval_case(sample: Sample) -> dict[str, Any]:
+def _deepeval_case(sample: AnsweredQuestion) -> dict[str, Any]:
     question = sample.question
     metrics = [
         {"name": name, "score": _number(value), "reason": value.reason or None} for name, value in sample.values.items()
@@ -231,7 +231,7 @@ def _deepeval_case(sample: Sample) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _ragchecker_result(sample: Sample) -> dict[str, Any]:
+def _ragchecker_result(sample: AnsweredQuestion) -> dict[str, Any]:
     record = sample.record
     seen = None if record is None or record.context is None else len(record.context)
     retrieved = [{"doc_id": id, "text": text or ""} for id, text in (sample.retrieved or ())[:seen]]
@@ -283,7 +283,7 @@ def _mtrag_metric(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _mtrag_task(sample: Sample) -> dict[str, Any]:
+def _mtrag_task(sample: AnsweredQuestion) -> dict[str, Any]:
     targets = [{"speaker": "agent", "text": answer} for answer in sample.question.answers]
     return {
         "task_id": sample.question.query_id,
@@ -294,7 +294,7 @@ def _mtrag_task(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _mtrag_evaluation(sample: Sample, system: str) -> dict[str, Any]:
+def _mtrag_evaluation(sample: AnsweredQuestion, system: str) -> dict[str, Any]:
     numbers = {name: _number(value) for name, value in sample.values.items()}
     return {
         "task_id": sample.question.query_id,
@@ -304,7 +304,7 @@ def _mtrag_evaluation(sample: Sample, system: str) -> dict[str, Any]:
     }
 
 
-def _event_attributes(sample: Sample) -> Iterator[dict[str, Any]]:
+def _event_attributes(sample: AnsweredQuestion) -> Iterator[dict[str, Any]]:
     """Attributes of each value, by the names of the semantic conventions for generative AI."""
     for name, value in sample.values.items():
         number = _number(value)

@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.data.folders.manifests import BenchFolder
 from steelyard.gates.checks import Check, CheckReason
 from steelyard.gates.standard import Standard
@@ -20,12 +20,12 @@ from steelyard.io.json_files import parse_json
 SUSTAINED_RATE = "sustained_rate"
 """What a profile calls the highest rate that holds the objective, in requests a second."""
 _NUMBER = (int, float, type(None))
-_SHAPE = Table({
-    "levels": Each(list, Table({
+_SHAPE = Object({
+    "levels": Each(list, Object({
         "system": str, "load": str, "is_asked": bool, "n": int, "reason": (str, type(None)), "percentile": str,
         "limit_ms": _NUMBER, "latency_ms": _NUMBER, "latency_ms_low": _NUMBER, "latency_ms_high": _NUMBER,
     })),
-    "sustained": Each(list, Table({
+    "sustained": Each(list, Object({
         "system": str, "rate": _NUMBER, "failing_rate": _NUMBER, "reason": (str, type(None)),
     })),
 })  # fmt: skip

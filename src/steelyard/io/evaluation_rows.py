@@ -10,25 +10,25 @@ from typing import Any
 import polars as pl
 
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.io.json_files import QUERY_KEYS, QUERY_TEXT_KEYS, json_lines, parse_json
 from steelyard.io.objects import is_frame
 from steelyard.io.source import Source
 from steelyard.io.tables import column_names, columnar, delimited
 
-_SHAPE = Table(
+_SHAPE = Object(
     {
         "tasks": Each(
             list,
-            Table(
-                {"task_id": str, "input": Each(list, Table({"text": str}))},
-                {"contexts": Each(list, Table({"document_id": str})), "targets": Each(list, Table({"text": str}))},
+            Object(
+                {"task_id": str, "input": Each(list, Object({"text": str}))},
+                {"contexts": Each(list, Object({"document_id": str})), "targets": Each(list, Object({"text": str}))},
             ),
         )
     },
     {
-        "documents": Each(list, Table({"document_id": str, "text": str})),
-        "evaluations": Each(list, Table({"task_id": str, "model_id": str}, {"model_response": str})),
+        "documents": Each(list, Object({"document_id": str, "text": str})),
+        "evaluations": Each(list, Object({"task_id": str, "model_id": str}, {"model_response": str})),
     },
 )
 _TURN = "<::>"

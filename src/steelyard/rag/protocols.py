@@ -186,7 +186,7 @@ class Ask(Protocol):
         ...
 
 
-class System(Protocol):
+class RunnableSystem(Protocol):
     """What can be run over questions."""
 
     name: str

@@ -44,7 +44,7 @@ _LONGEST_FOLDER = 80
 
 
 @dataclass(frozen=True)
-class Trial:
+class GridPoint:
     """One pipeline of a grid.
 
     settings  key -> value of what varies, k left aside;   config  the whole configuration;   ks  the k to weigh it at
@@ -55,7 +55,7 @@ class Trial:
     ks: tuple[int, ...]
 
 
-def grid(config: Config) -> list[Trial]:
+def grid(config: Config) -> list[GridPoint]:
     """Every combination of the values in `[sweep]`, each once; those that differ in k alone are one trial.
 
     Raises   InputError for a sweep without values, and for a value that the configuration cannot take.
@@ -70,10 +70,10 @@ def grid(config: Config) -> list[Trial]:
     if not all(isinstance(k, int) and not isinstance(k, bool) and k >= 1 for k in ks):
         raise InputError(f"{config.line('sweep', 'k')}k must be whole numbers from 1, not {ks!r}")
     ordered = tuple(sorted(set(ks)))
-    trials: dict[str, Trial] = {}
+    trials: dict[str, GridPoint] = {}
     for values in itertools.product(*varied.values()):
         settings = dict(zip(varied, values, strict=True))
-        trial = _trial(config, settings, ordered)
+        trial = _grid_point(config, settings, ordered)
         trials.setdefault(trial.config.name, trial)
     return list(trials.values())
 
@@ -93,7 +93,7 @@ def setting_text(value: Any) -> str:
     return str(value)
 
 
-def _trial(config: Config, settings: Mapping[str, Any], ks: tuple[int, ...]) -> Trial:
+def _grid_point(config: Config, settings: Mapping[str, Any], ks: tuple[int, ...]) -> GridPoint:
     name = "-".join(f"{key.rpartition('.')[2]}={setting_text(value)}" for key, value in settings.items())
     name = name or config.name
     depth = settings.get("depth", max(config.depth, ks[-1]))
@@ -107,7 +107,7 @@ def _trial(config: Config, settings: Mapping[str, Any], ks: tuple[int, ...]) -> 
         shown = ", ".join(f"{key} = {setting_text(value)}" for key, value in settings.items())
         reason = str(error).removeprefix("the configuration: ")
         raise InputError(f"{config.line('sweep')}{shown + ': ' if shown else ''}{reason}") from error
-    return Trial(settings, varied, ks)
+    return GridPoint(settings, varied, ks)
 
 
 def _folder_name(name: str) -> str:
@@ -342,7 +342,7 @@ class _Row:
 
 
 def _run_and_weigh(
-    trial: Trial, questions: Questions, resolver: Resolver | DocumentResolver, specs: Sequence[Measure], *,
+    trial: GridPoint, questions: Questions, resolver: Resolver | DocumentResolver, specs: Sequence[Measure], *,
     cluster: str | None, overwrite: bool, anew: bool, progress: Progress,
 ) -> Iterator[_Row]:  # fmt: skip
     """One run, and a row for each k."""

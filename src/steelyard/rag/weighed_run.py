@@ -28,7 +28,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.rag.protocols import Embedder, Generator, Reranker, System
+from steelyard.rag.protocols import Embedder, Generator, Reranker, RunnableSystem
 from steelyard.rag.runs.running import run
 from steelyard.services.http.client import ServiceError
 from steelyard.services.models.chat import ChatModel
@@ -124,7 +124,7 @@ def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, clust
     return Weighing.of_resolver(open_inputs(resolver.gold, [folder], options), resolver, options)
 
 
-def read_system(config: Config) -> System:
+def read_system(config: Config) -> RunnableSystem:
     """The pipeline, or the target of the user's own, that a configuration describes.
 
     Raises   InputError with the file and line of what is wrong.

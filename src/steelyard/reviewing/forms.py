@@ -16,7 +16,7 @@ from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.own_paths import inside
 from steelyard.base.result import Result
-from steelyard.base.shapes import Each, Table
+from steelyard.base.shapes import Each, Object
 from steelyard.io.json_files import parse_json
 from steelyard.io.objects import finite
 from steelyard.io.own_json import OwnJson, check_word
@@ -31,10 +31,10 @@ INTO = "into"
 Kind = Literal["verdicts", "grades", "quotes"]
 """What is decided about an item: a label, a grade of relevance, or quotes of the texts."""
 
-_ITEM = Table(
+_ITEM = Object(
     {"item_id": str, "query_id": str, "query": str, "text": str, "systems": Each(list, str), "names": Each(list, str)}
 )
-_SHAPE = Table(
+_SHAPE = Object(
     {"kind": str, "table": str, "review_id": str, "adjudicating": bool, "seed": int, "files": Each(dict, str),
      "items": Each(list, _ITEM), "scale": Each(list, (int, float)), "scale_name": str, "unit": str}
 )  # fmt: skip
@@ -159,11 +159,11 @@ def _seen_from(folder: Path, path: Path) -> str:
         return str(path.resolve())
 
 
-_DECISION = Table({"item_id": str}, {"note": str, "date": str})
+_DECISION = Object({"item_id": str}, {"note": str, "date": str})
 _SAVED = OwnJson(
     "steelyard-review",
     1,
-    Table({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)}),
+    Object({"review_id": str, "rater": str, "kind": str, "decisions": Each(list, _DECISION)}),
     "what people saved from a form",
     again="save it from the form again",
 )

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.base.json_text import json_text
 from steelyard.base.own_paths import check_links
-from steelyard.base.shapes import Each, Shape, Table, check_shape
+from steelyard.base.shapes import Each, Object, Shape, check_shape
 from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
 
@@ -102,16 +102,16 @@ _ANY: Mapping[str, Shape] = {
     "machine": dict,
     "finished": (str, NoneType),
     "counts": Each(dict, int),
-    "latency_ms": Each(dict, Table({"p50": _NUMBER, "p95": _NUMBER})),
+    "latency_ms": Each(dict, Object({"p50": _NUMBER, "p95": _NUMBER})),
 }
-_OF_RUNS = Manifests("run", RUN_MARK, version=1, shape=Table({"name": str}, _ANY), beside=(OUTPUTS, PARTIAL))
+_OF_RUNS = Manifests("run", RUN_MARK, version=1, shape=Object({"name": str}, _ANY), beside=(OUTPUTS, PARTIAL))
 read_manifest, write_manifest = _OF_RUNS.read, _OF_RUNS.write
 
 
 BENCH_MARK = "steelyard_bench"
 BLOCKS, SCORES, CEILINGS, LEVELS = "blocks", "scores.json", "ceilings.json", "levels.json"
 Kind = Literal["rerank", "load"]
-_SHAPE = Table(
+_SHAPE = Object(
     {"name": str, "kind": str},
     {
         "base": str, "recommended": (str, NoneType),

@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.options import WeighKeywords, WeighOptions, check_names, with_options
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.data.folders.manifests import CONFIG, find_bench_folder
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.data.outputs import Outputs
@@ -200,7 +200,7 @@ def open_scores(
     )
 
 
-_WEIGH = Table(
+_WEIGH = Object(
     optional={
         "rule": str,
         "steps": Each(list, str),

@@ -46,7 +46,7 @@ from steelyard.base.arrays import Bools, Floats
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.notes import Note
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.corrections import Correction
 from steelyard.experiment.table.arrays import CAUSES, computed, refuse_impossible
@@ -63,8 +63,8 @@ _CAUSES = "causes"
 _CORRECTIONS = "corrections"
 _OF_QUERIES = ("missing", "failed", "unwinnable")
 _DERIVED = ("measures", "interval")
-_FILE = Table(optional={"name": str, "digest": str})
-_RECIPE = Table(
+_FILE = Object(optional={"name": str, "digest": str})
+_RECIPE = Object(
     {"measures": Each(list, str)},
     {
         **dict.fromkeys(
@@ -74,7 +74,7 @@ _RECIPE = Table(
         "corpus": _FILE,
         "runs": Each(dict, str),
         "steps": Each(list, str),
-        "verdicts": Each(dict, Each(list, Table({"judge": Table({"name": str})}))),
+        "verdicts": Each(dict, Each(list, Object({"judge": Object({"name": str})}))),
     },
 )
 """What commands take from a recipe."""

@@ -18,7 +18,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.json_text import plain
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
-from steelyard.base.shapes import Each, Shape, Table, check_shape
+from steelyard.base.shapes import Each, Object, Shape, check_shape
 from steelyard.io.own_json import OwnJson
 from steelyard.judges.people.review import IN_TWO
 from steelyard.judges.self_tests import SelfTest
@@ -246,21 +246,21 @@ _RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
 _RANGES = {"kappa": (-1, 1), "judge_kappa": (-1, 1), "difference": (-2, 2)}
 """What can be; anything else is from 0 to 1."""
 _NUMBER: Shape = (int, float, type(None))
-_ESTIMATE = Table(dict.fromkeys(("value", "low", "high"), _NUMBER))
-_SELF_TEST = Table(
+_ESTIMATE = Object(dict.fromkeys(("value", "low", "high"), _NUMBER))
+_SELF_TEST = Object(
     {
         "name": str,
         **dict.fromkeys(("n", "n_failed", "n_not_judged"), int),
         **dict.fromkeys(("low", "high", "limit"), (int, float)),
     }
 )
-_HUMAN = Table({"n": int, **dict.fromkeys(("kappa", "judge_kappa", "difference"), _ESTIMATE)})
-_SHAPE = Table(
+_HUMAN = Object({"n": int, **dict.fromkeys(("kappa", "judge_kappa", "difference"), _ESTIMATE)})
+_SHAPE = Object(
     {
-        "judge": Table({"name": str}),
+        "judge": Object({"name": str}),
         **dict.fromkeys(("table", "date", "digest"), str),
         **dict.fromkeys(("n", "n_questions"), int),
-        "confusion": Table(dict.fromkeys(("hits", "misses", "false_alarms", "rejections"), int)),
+        "confusion": Object(dict.fromkeys(("hits", "misses", "false_alarms", "rejections"), int)),
         **dict.fromkeys(_RATES, _ESTIMATE),
         "threshold": (dict, type(None)),
         "rule": (str, type(None)),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Each, Table
+from steelyard.base.shapes import Each, Object
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.own_json import OwnJson, check_word
@@ -233,16 +233,16 @@ def _check_once(where: str, what: str, ids: Iterable[str]) -> None:
         met.add(id)
 
 
-_STRATUM = Table({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
-_SAMPLE = Table(
+_STRATUM = Object({"name": str, "members": Each(list, str), "drawn": Each(list, str)})
+_SAMPLE = Object(
     {"table": str, "system": str, "verdicts_digest": str, "seed": int, "strata": Each(list, _STRATUM), "judge": str,
      "unit": str}
 )  # fmt: skip
-_DECISION = Table({"item_id": str, "rater": str, "label": str}, {"note": str, "date": str})
+_DECISION = Object({"item_id": str, "rater": str, "label": str}, {"note": str, "date": str})
 _FILE = OwnJson(
     "steelyard-labels",
     1,
-    Table({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)}),
+    Object({"samples": Each(list, _SAMPLE), "decisions": Each(list, _DECISION)}),
     "the labels that `steelyard review` keeps; take in what people saved with `steelyard review import`",
 )
 

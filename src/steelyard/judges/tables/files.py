@@ -15,7 +15,7 @@ from typing import Any, cast
 import polars as pl
 
 from steelyard.base.errors import InputError, quoted
-from steelyard.base.shapes import Each, Table, check_shape
+from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.io.evaluation_rows import Row, read_rows
@@ -28,8 +28,8 @@ from steelyard.judges.asking import whole_characters
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Label, Nugget, Problem, State, Unit, Verdict
 
 _KEY, _VERSION = "steelyard_verdicts", 2
-_SHAPE = Table(
-    {"recipe": Table({"judge": Table({"name": str})}), "errors": Each(dict, int), "questions": int, "digest": str}
+_SHAPE = Object(
+    {"recipe": Object({"judge": Object({"name": str})}), "errors": Each(dict, int), "questions": int, "digest": str}
 )
 _AGAIN = "judge again (`steelyard judge`)"
 _Columns = dict[str, Any]

@@ -15,7 +15,7 @@ from steelyard.data.folders.run_folder import read_config, read_documents
 from steelyard.data.responses import Response, decode_response
 from steelyard.rag.fingerprint import NO_RESULT
 from steelyard.rag.loading import first_names
-from steelyard.rag.protocols import System
+from steelyard.rag.protocols import RunnableSystem
 
 
 class RunLine(NamedTuple):
@@ -133,7 +133,7 @@ _FOLLOWING = {"corpus": ("corpus", "chunk", "embed"), "chunk": ("embed",), "docu
 """Parts of a fingerprint whose change needs no words of its own where the first one has changed."""
 
 
-def describe_changes(folder: Path, earlier: Mapping[str, str], system: System) -> str:
+def describe_changes(folder: Path, earlier: Mapping[str, str], system: RunnableSystem) -> str:
     """Changes that make another run than the one of a folder, for a message: "k 10 → 5; 1 of 24 documents …".
 
     earlier   the fingerprint of that run

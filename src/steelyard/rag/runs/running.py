@@ -15,7 +15,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response
 from steelyard.io.evaluation_rows import columns_of, rows_of
 from steelyard.rag.concurrency import results_of
-from steelyard.rag.protocols import System
+from steelyard.rag.protocols import RunnableSystem
 from steelyard.rag.runs.earlier import without_results
 from steelyard.rag.runs.writer import RunWriter, refuse_foreign_folder
 
@@ -38,7 +38,7 @@ class Asked(Protocol):
 
 
 def run(
-    system: System,
+    system: RunnableSystem,
     questions: str | Path | Iterable[Asked] | Iterable[Mapping[str, Any]],
     folder: str | Path,
     *,
@@ -80,7 +80,11 @@ def run(
 
 
 def _run(
-    writer: RunWriter, responses: dict[str, Response], system: System, queries: Mapping[str, str], progress: Progress
+    writer: RunWriter,
+    responses: dict[str, Response],
+    system: RunnableSystem,
+    queries: Mapping[str, str],
+    progress: Progress,
 ) -> RunFolder:
     """Ask what was not answered before, with a folder that is ours."""
     todo = {query_id: query for query_id, query in queries.items() if query_id not in responses}

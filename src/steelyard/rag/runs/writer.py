@@ -37,7 +37,7 @@ from steelyard.data.folders.run_folder import write_chunks, write_documents
 from steelyard.data.folders.run_lock import NEW, Holder, replace_run
 from steelyard.data.responses import GENERATE, Response, decode_response, encode_response
 from steelyard.io.write import write_bytes
-from steelyard.rag.protocols import System
+from steelyard.rag.protocols import RunnableSystem
 from steelyard.rag.runs.earlier import RunLines, describe_changes, lines_that_count, n_answered, read_bytes
 
 LIBRARIES = {
@@ -50,7 +50,7 @@ LIBRARIES = {
 """Modules that stages and targets import, each with its distribution."""
 
 
-def run_manifest(system: System, queries: Mapping[str, str], *, started: str) -> dict[str, Any]:
+def run_manifest(system: RunnableSystem, queries: Mapping[str, str], *, started: str) -> dict[str, Any]:
     """The manifest of a run that is not finished yet.
 
     queries   query_id to what is asked
@@ -123,7 +123,7 @@ class RunWriter:
     """
 
     def __init__(
-        self, path: Path, system: System, queries: Mapping[str, str], *, taken_over: Holder | None = None
+        self, path: Path, system: RunnableSystem, queries: Mapping[str, str], *, taken_over: Holder | None = None
     ) -> None:
         self.path, self._system, self._queries, self._taken_over = path, system, queries, taken_over
         self._at, self._overwrite = path, False
