@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from threading import Thread
 from typing import IO, Any, TypeVar, cast
@@ -326,8 +327,16 @@ def _zstd_open(file: Any) -> object:
 
 
 def ahead(function: Callable[[T], R], items: Iterable[T], *, workers: int = 3) -> Generator[R]:
-    """function(item) for each item, in order, computed a few items ahead in threads; so are the items themselves."""
-    with ThreadPoolExecutor(workers) as pool, closing(_prefetched(items)) as fetched:
+    """function(item) for each item, in order, computed a few items ahead in threads; so are the items themselves.
+
+    A single item, as a small file is, starts none.
+    """
+    iterator = iter(items)
+    first = list(islice(iterator, 2))
+    if len(first) < 2:
+        yield from map(function, first)
+        return
+    with ThreadPoolExecutor(workers) as pool, closing(_prefetched(chain(first, iterator))) as fetched:
         pending: deque[Future[R]] = deque()
         try:
             for item in fetched:
