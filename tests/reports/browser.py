@@ -12,7 +12,7 @@ import pytest
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
-PICTURES = Path(os.environ.get("STEELYARD_SCREENSHOTS", "build/screenshots"))
+PICTURES = os.environ.get("STEELYARD_SCREENSHOTS")
 ROWS = "#question-table tbody tr"
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
@@ -41,18 +41,23 @@ class Opened:
             self.page.click(f'.tools [lang="{lang}"]')
         assert self.page.get_attribute("html", "lang") == lang
 
-    def look(self, name: str) -> None:
-        """Check that the page fits its window and that axe finds nothing in it, and take a picture of it."""
+    def look(self, name: str, *, within: str = "html") -> None:
+        """Check that the page fits its window and that axe finds nothing in it, or in the part that is new."""
         page = self.page
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+        self.picture(name, full_page=True)
         if AXE.exists():
             if not page.evaluate("window.axe"):
                 page.evaluate(AXE.read_text("utf-8"))
             page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
-            violations = page.evaluate("axe.run({resultTypes: ['violations']}).then((run) => run.violations)")
+            run = "(within) => axe.run(within, {resultTypes: ['violations']}).then((run) => run.violations)"
+            violations = page.evaluate(run, within)
             assert [(rule["id"], node["html"][:200]) for rule in violations for node in rule["nodes"]] == []
+
+    def picture(self, name: str, **options: Any) -> None:
+        """Take a picture, where a folder is named for pictures: they are for people to look at."""
+        if PICTURES:
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png", **options)
 
     def draw(self) -> None:
         """Scroll past every chart, and wait until it is drawn."""

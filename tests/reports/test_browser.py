@@ -1,6 +1,6 @@
 """The page in Chromium: it opens without an error or a request, sorts, filters, opens questions; with pictures of it.
 
-Pictures go to the folder that STEELYARD_SCREENSHOTS names, by default build/screenshots.
+Pictures go to the folder that STEELYARD_SCREENSHOTS names, where it names one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard.reports.words import read_words
-from tests.reports.browser import NO_CHROMIUM, PICTURES, ROWS, Opened
+from tests.reports.browser import NO_CHROMIUM, ROWS, Opened
 from tests.reports.reports import MEASURES, hostile_report, ids_report, judged_report, long_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
@@ -56,7 +56,7 @@ def test_it_opens_quietly_and_fits(browser: Any, files: dict[str, Path], code: s
     made.look(f"report-{code}-{scheme}-{width}")
     made.page.evaluate("location.hash = '#question=q1'")
     made.page.wait_for_selector("dialog[open] .judged")
-    made.look(f"question-{code}-{scheme}-{width}")
+    made.look(f"question-{code}-{scheme}-{width}", within="dialog[open]")
     made.close()
 
 
@@ -313,8 +313,7 @@ def test_sentences_have_a_sign_and_a_colour(
     assert words("outcomes.name.beyond_context") in page.inner_text("#list-0")
     assert page.evaluate("document.querySelector('dialog').scrollWidth") <= width
     page.locator(".sentence").first.hover()
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"answer-{code}-{width}.png")
+    made.picture(f"answer-{code}-{width}")
     made.close()
 
 

@@ -1,6 +1,6 @@
 """The form in Chromium: 200 items by keyboard alone, reloading, a second annotator, files, grades, quotes, odd texts.
 
-Pictures go to the folder that STEELYARD_SCREENSHOTS names, by default build/screenshots.
+Pictures go to the folder that STEELYARD_SCREENSHOTS names, where it names one.
 """
 
 from __future__ import annotations
