@@ -30,7 +30,7 @@ from steelyard.base.machine import machine
 from steelyard.bench.arrivals import Schedule
 from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS
 from steelyard.bench.load.latency import latency
-from steelyard.bench.load.loops import offer
+from steelyard.bench.load.loops import LoadTarget, offer
 from steelyard.bench.load.served import Served
 from steelyard.bench.run.rerankers import bench_rerankers
 from steelyard.demo import copy_data
@@ -126,7 +126,7 @@ def offered(port: int, rate: float, duration_s: float) -> pl.DataFrame:
         return Served(answered_at=service.answered_at)
 
     schedule = Schedule.at_rate(rate, duration_s, "poisson", np.random.default_rng(1), warm_up_s=2.0)
-    requests = offer(ask, QUERIES, schedule, timeout_s=10.0)
+    requests = offer(LoadTarget(ask, QUERIES, timeout_s=10.0), schedule)
     service.close()
     assert set(requests["outcome"]) == {"ok"}, requests["error"].drop_nulls().unique().to_list()
     return requests.select(latency=LATENCY_MS, dispatch=DISPATCH_MS)

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from steelyard.align.document_lists import DocumentResolver
-from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.defaults import DefaultMeasures
@@ -26,8 +24,9 @@ from steelyard.base.result import Result
 from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import write_json
-from steelyard.data.folders.run_folder import manifest_stamp
+from steelyard.data.folders.run_folder import RunFolder, manifest_stamp
 from steelyard.data.questions import Questions
+from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.arrays import SHARED_GOLD
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse, parse_all
@@ -300,9 +299,12 @@ def sweep(
         for number, trial in enumerate(trials):
             progress("pipelines", number, len(trials))
             anew = is_old is not None and is_old(trial.config.folder)
-            rows += _run_and_weigh(
-                trial, questions, resolver, specs, cluster=cluster, overwrite=overwrite, anew=anew, progress=progress
-            )
+            pipeline, place = Pipeline.read(trial.config), trial.config.folder
+            try:
+                folder = run(pipeline, questions, place, overwrite=overwrite, anew=anew, progress=progress)
+            except StageError as error:
+                raise StageError(f"{trial.config.name}: {error}") from error
+            rows += _rows(trial, folder, weigh_folder(folder, resolver, cluster), specs)
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     n_failed_of = {row.folder: row.n_failed for row in rows}  # Rows of several k have one run.
@@ -341,19 +343,12 @@ class _Row:
     n_failed: int
 
 
-def _run_and_weigh(
-    trial: GridPoint, questions: Questions, resolver: Resolver | DocumentResolver, specs: Sequence[Measure], *,
-    cluster: str | None, overwrite: bool, anew: bool, progress: Progress,
-) -> Iterator[_Row]:  # fmt: skip
-    """One run, and a row for each k."""
+def _rows(trial: GridPoint, folder: RunFolder, weighing: Weighing, specs: Sequence[Measure]) -> Iterator[_Row]:
+    """A row for each k."""
     config = trial.config
-    try:
-        folder = run(Pipeline.read(config), questions, config.folder, overwrite=overwrite, anew=anew, progress=progress)
-    except StageError as error:
-        raise StageError(f"{config.name}: {error}") from error
-    measures_by_k = [_at(specs, k) for k in trial.ks]
+    measures_by_k = [[measure.with_depth(k) for measure in specs] for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = weigh_folder(folder, resolver, cluster).scores(measures, min_gain=config.weigh.min_gain)
+    scores = weighing.scores(measures, min_gain=config.weigh.min_gain)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):
@@ -361,16 +356,11 @@ def _run_and_weigh(
         yield _Row(config.name, {**trial.settings, "k": k}, folder.path, values, scores, notes, folder.n_failed)
 
 
-def _at(specs: Sequence[Measure], k: int) -> list[Measure]:
-    """Measures at k, where they take a cut-off and do not have one."""
-    return [measure.with_depth(k) for measure in specs]
-
-
 def _names(specs: Sequence[Measure], ks: Sequence[int]) -> list[str]:
     """Measures as the columns of a sweep, without the k that varies."""
     return [
-        str(measure if at_k.k == measure.k else replace(at_k, k=None))
-        for at_k, measure in zip(_at(specs, ks[0]), specs, strict=True)
+        str(measure if (at_k := measure.with_depth(ks[0])).k == measure.k else replace(at_k, k=None))
+        for measure in specs
     ]
 
 

@@ -15,7 +15,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.bench.arrivals import Schedule, arrival_times
 from steelyard.bench.frames import DISPATCH_MS, LATENCY_MS, REQUESTS, SERVICE_MS
 from steelyard.bench.load import loops
-from steelyard.bench.load.loops import allow_open_files, occupy
+from steelyard.bench.load.loops import LoadTarget, allow_open_files
 from steelyard.bench.load.served import Ask, Served
 from steelyard.services.announcements import Usage
 from steelyard.services.http.client import ServiceError
@@ -32,7 +32,11 @@ def offer(
     arrivals: Arrivals = "poisson", warm_up_s: float = 0.0, **options: Any,
 ) -> pl.DataFrame:  # fmt: skip
     schedule = Schedule.at_rate(rate, duration_s, arrivals, rng, warm_up_s=warm_up_s)
-    return loops.offer(ask, queries, schedule, **options)
+    return loops.offer(LoadTarget(ask, queries, **options), schedule)
+
+
+def occupy(ask: Ask, *, timeout_s: float = 60.0, workers: int | None = None, **options: Any) -> pl.DataFrame:
+    return loops.occupy(LoadTarget(ask, QUERIES, timeout_s, workers), **options)
 
 
 def test_poisson_gaps_are_exponential_and_the_schedule_is_that_of_the_seed() -> None:
@@ -134,7 +138,7 @@ def test_a_system_that_never_answers_costs_the_timeout_and_no_request_is_lost(lo
     if loop == "open":
         requests = offer(never, QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng(), timeout_s=0.1)
     else:
-        requests = occupy(never, QUERIES, users=5, duration_s=0.05, timeout_s=0.1)
+        requests = occupy(never, users=5, duration_s=0.05, timeout_s=0.1)
     freed.set()
     assert requests["outcome"].to_list() == ["timeout"] * 5
     assert np.allclose(requests["end_s"] - requests["sent_s"], 0.1)
@@ -220,7 +224,7 @@ def test_requests_of_the_warm_up_are_left_out(loop: str) -> None:
         )
         assert requests["number"].to_list() == list(range(10))
     else:
-        requests = occupy(lambda *_: sleep(0.01) or Served(), QUERIES, users=1, duration_s=0.1, warm_up_s=0.1)  # type: ignore[func-returns-value]
+        requests = occupy(lambda *_: sleep(0.01) or Served(), users=1, duration_s=0.1, warm_up_s=0.1)  # type: ignore[func-returns-value]
         assert 0 < requests["number"].min() <= 10  # type: ignore[operator]
     assert 0 <= requests["intended_s"].min() < 0.05  # type: ignore[operator]
 
@@ -239,7 +243,7 @@ def test_users_of_the_closed_loop_wait_for_their_answers_and_think() -> None:
             under_way -= 1
         return Served()
 
-    requests = occupy(ask, QUERIES, users=3, duration_s=0.15, think_time_s=0.02, timeout_s=0.5)
+    requests = occupy(ask, users=3, duration_s=0.15, think_time_s=0.02, timeout_s=0.5)
     assert most == 3
     assert 3 <= len(requests) <= 18
     assert requests["number"].to_list() == list(range(len(requests)))
@@ -256,7 +260,7 @@ def test_users_share_few_workers() -> None:
         lock.release()
         return Served()
 
-    requests = occupy(ask, QUERIES, users=4, duration_s=0.1, workers=1)
+    requests = occupy(ask, users=4, duration_s=0.1, workers=1)
     assert set(requests["outcome"]) == {"ok"}
     assert requests.select(LATENCY_MS.alias("ms"))["ms"].median() > 30  # type: ignore[operator]
 
@@ -264,7 +268,7 @@ def test_users_share_few_workers() -> None:
 @pytest.mark.parametrize("numbers", [{"users": 0}, {"duration_s": 0.0}, {"think_time_s": -1.0}])
 def test_impossible_users_are_refused(numbers: dict[str, float]) -> None:
     with pytest.raises(InputError, match="expected one user at least"):
-        occupy(lambda *_: Served(), QUERIES, **{"users": 1, "duration_s": 0.1, **numbers})  # type: ignore[arg-type]
+        occupy(lambda *_: Served(), **{"users": 1, "duration_s": 0.1, **numbers})  # type: ignore[arg-type]
 
 
 def test_no_question_is_refused() -> None:

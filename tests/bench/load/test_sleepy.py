@@ -13,7 +13,7 @@ import pytest
 from steelyard.base.errors import InputError
 from steelyard.bench.arrivals import Schedule, arrival_times
 from steelyard.bench.frames import CENSORED_MS
-from steelyard.bench.load.loops import occupy, offer
+from steelyard.bench.load.loops import LoadTarget, occupy, offer
 from steelyard.bench.load.served import Served
 from steelyard.services.http.client import Patience, Service
 from steelyard.services.http.direct import DirectService
@@ -103,9 +103,9 @@ def test_an_open_loop_shows_a_stall_that_a_closed_one_hides() -> None:
 
             if loop == "open":
                 schedule = Schedule.at_rate(50, 30, "constant", np.random.default_rng(15))
-                requests = offer(ask, {"q": "why?"}, schedule)
+                requests = offer(LoadTarget(ask, {"q": "why?"}), schedule)
             else:
-                requests = occupy(ask, {"q": "why?"}, users=10, duration_s=30)
+                requests = occupy(LoadTarget(ask, {"q": "why?"}), users=10, duration_s=30)
             service.close()
             p99[loop] = requests.select(CENSORED_MS.alias("ms"))["ms"].quantile(0.99) or 0.0
             sleep(0.1)

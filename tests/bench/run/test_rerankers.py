@@ -143,7 +143,7 @@ def test_blocks_that_follow_from_others_count(finished: Path, folder: Path) -> N
     extra = Bench.read(folder).requests.head(1)
 
     def writer(digests: dict[str, str] = planned) -> BenchWriter:
-        return BenchWriter(folder, "rerank", config.model_copy(update={"folder": folder}), digests)
+        return BenchWriter("rerank", config.model_copy(update={"folder": folder}), digests)
 
     first = writer()
     first.begin()

@@ -36,14 +36,12 @@ class Offers:
         monkeypatch.setattr(levels, "offer", self._offer)
         monkeypatch.setattr(levels, "occupy", self._occupy)
 
-    def _offer(self, ask: object, queries: dict[str, str], schedule: Schedule, **options: Any) -> pl.DataFrame:
+    def _offer(self, target: object, schedule: Schedule) -> pl.DataFrame:
         self.rates.append(schedule.rate)
         duration_s = len(schedule.times) / schedule.rate
         return self._queue.offer(schedule.rate, duration_s, np.random.default_rng(len(self.rates)))
 
-    def _occupy(
-        self, ask: object, queries: dict[str, str], *, users: int, duration_s: float, **options: Any
-    ) -> pl.DataFrame:
+    def _occupy(self, target: object, *, users: int, duration_s: float, **options: Any) -> pl.DataFrame:
         self.users.append(users)
         return self._queue.occupy(users, duration_s, np.random.default_rng(users))
 

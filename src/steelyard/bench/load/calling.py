@@ -14,7 +14,7 @@ import polars as pl
 from steelyard.base.errors import StageError
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.frames import Counted
-from steelyard.bench.load.served import Ask, Request, Served, given_up, requests_frame, send
+from steelyard.bench.load.served import Ask, Request, Served, Task, requests_frame
 from steelyard.rag.protocols import EstimatingReranker, MeteredReranker, Reranked, Reranker, TokenCounter
 from steelyard.rag.stages.reranking import check_scores
 from steelyard.services.announcements import Usage
@@ -169,8 +169,8 @@ class PatientCaller:
 
     def send(self, ask: Ask, query_id: str, query: str, *, number: int) -> Request:
         """Ask once.  Where no answer comes in time, the request is given up, and what it waits for is cancelled."""
-        began = perf_counter()
-        self._tasks.put(lambda: send(ask, query, query_id=query_id, number=number, timeout_s=self._timeout_s))
+        began, task = perf_counter(), Task(number, query_id, query, self._timeout_s)
+        self._tasks.put(lambda: task.send(ask))
         if (request := self._answer(began + self._timeout_s)) is not None:
             return request
         cancel_requests([self._thread])
@@ -178,7 +178,7 @@ class PatientCaller:
         if self._answer(perf_counter() + self._timeout_s) is None:
             self.close()
             self._start()
-        return given_up(query_id, number=number, intended=began, sent=began, timeout_s=self._timeout_s)
+        return task.given_up(began)
 
     def _answer(self, until: float) -> Request | None:
         """The answer that comes by then; asked again and again, so that Ctrl-C is noticed."""

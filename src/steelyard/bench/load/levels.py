@@ -18,7 +18,7 @@ from steelyard.bench.arrivals import Schedule
 from steelyard.bench.blocks import block_name
 from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.frames import system_label
-from steelyard.bench.load.loops import occupy, offer
+from steelyard.bench.load.loops import LoadTarget, occupy, offer
 from steelyard.bench.load.served import Request, load_name
 from steelyard.bench.load.systems import LoadedSystem
 from steelyard.bench.load.throughput import UNDECIDED, Objective, limits_of, middle_rate, sustained, throughput
@@ -103,7 +103,7 @@ def is_too_slow(requests: pl.DataFrame, objective: Objective) -> bool:
 
 def sustained_rate(
     probe: Callable[[float, int], pl.DataFrame], objective: Objective, *, first: float, is_guess: bool = False,
-    levels: pl.DataFrame | None = None, precision: float = PRECISION, most_probes: int = MOST_PROBES,
+    levels: pl.DataFrame | None = None, most_probes: int = MOST_PROBES,
 ) -> SustainedRate:  # fmt: skip
     """Bisect between the highest rate that holds and the lowest above it that does not.
 
@@ -114,23 +114,20 @@ def sustained_rate(
     is_guess    whether the first rate is about what the system bears, as `likely_rate` says: it is offered wherever
                 the levels leave it open, and steps begin small
     levels      of schema THROUGHPUT, of one system: what was offered before; what is undecided says nothing
-    precision   relative distance of the two at which the search ends;   most_probes   after which it ends anyway
-    Returns     that both rates are further apart than asked for where the search ended early
-    Raises      InputError for rates and precisions that cannot be; and what the probe raises.
+    most_probes   after which the search ends, be the two rates near to each other or not
+    Raises      InputError for a first rate that cannot be; and what the probe raises.
 
     Rates are doubled or halved, by smaller steps from a guess, until one holds and one does not; then the next is their
     geometric mean.  They are rounded to three digits, so that the same results lead to the same rates.  Where not even
     requests that hardly ever meet are answered in time, no lower rate is tried.
     """
-    if not (0 < first < math.inf and precision > 0 and most_probes > 0):
-        raise InputError(
-            f"first rate {first:g}, precision {precision:g} and {most_probes} probes; expected numbers above 0"
-        )
+    if not (0 < first < math.inf and most_probes > 0):
+        raise InputError(f"first rate {first:g} and {most_probes} probes; expected numbers above 0")
     held, failed, reason = _bracket(levels)
     n_probes, step = 0, _FINE_STEP if is_guess else _STEP
     is_open = is_guess and (held or 0.0) < first < (failed or math.inf)
     rate = _rounded(first) if is_open else _next(held, failed, first, step)
-    while n_probes < most_probes and not _is_near(held, failed, precision):
+    while n_probes < most_probes and not _is_near(held, failed):
         level, n_parts = _offered(probe, rate, objective, min(_MOST_PARTS, most_probes - n_probes))
         n_probes += n_parts
         if level["holds"]:
@@ -144,7 +141,7 @@ def sustained_rate(
         if following in (rate, held, failed):
             break
         rate = following
-    return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed, precision))
+    return SustainedRate(held, failed, None if failed is None else reason, n_probes, _is_near(held, failed))
 
 
 def _offered(
@@ -189,8 +186,8 @@ def _rounded(rate: float) -> float:
     return float(f"{rate:.{_DIGITS}g}")
 
 
-def _is_near(held: float | None, failed: float | None, precision: float) -> bool:
-    return held is not None and failed is not None and failed <= held * (1 + precision)
+def _is_near(held: float | None, failed: float | None) -> bool:
+    return held is not None and failed is not None and failed <= held * (1 + PRECISION)
 
 
 _NOT_MEASURED = {
@@ -252,22 +249,20 @@ class Level:
 
     def measure(self, system: LoadedSystem, config: BenchConfig, ended: list[Request] | None = None) -> pl.DataFrame:
         """Put this load on the system; its requests, of schema REQUESTS;   ended   they are added to as they end"""
-        load = config.load or LoadTable()
-        if self.loop != "closed":
+        load, is_closed = config.load or LoadTable(), self.loop == "closed"
+        workers = system.users_at_once if is_closed else system.workers
+        target = LoadTarget(system.ask, system.queries, config.timeout, workers, [] if ended is None else ended)
+        if not is_closed:
             system.prepare(system.workers or 1)
-            schedule = self._schedule(config)
-            requests = offer(
-                system.ask, system.queries, schedule, workers=system.workers, timeout_s=config.timeout, ended=ended
-            )
+            requests = offer(target, self._schedule(config))
             if self.first is not None:
                 rate = middle_rate(self.duration_s, self.first, self.amount)
                 requests = requests.with_columns(loop=pl.lit("ramp"), rate=rate)
         else:
             system.prepare(int(self.amount))
             requests = occupy(
-                system.ask, system.queries, users=int(self.amount), think_time_s=load.think_time,
-                workers=system.users_at_once, duration_s=self.duration_s, timeout_s=config.timeout,
-                warm_up_s=load.warm_up, ended=ended,
+                target, users=int(self.amount), duration_s=self.duration_s, think_time_s=load.think_time,
+                warm_up_s=load.warm_up,
             )  # fmt: skip
         # A rate may be measured as it is configured, and once more for as long as a probe takes.
         repetition = 1 if self.probe is None else 2 + self.probe

@@ -16,6 +16,8 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from queue import SimpleQueue
 from time import perf_counter, sleep
@@ -25,7 +27,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.bench.arrivals import Schedule
-from steelyard.bench.load.served import Ask, Request, given_up, requests_frame, send
+from steelyard.bench.load.served import Ask, Request, Task, requests_frame
 from steelyard.services.loops import cancel_requests
 
 SWITCH_INTERVAL_S = 0.0005
@@ -67,11 +69,9 @@ _LEAD_S = 0.02
 _POLL_S = 0.002
 
 
-def offer(
-    ask: Ask, queries: Mapping[str, str], schedule: Schedule, *, timeout_s: float = 60.0, workers: int | None = None,
-    ended: list[Request] | None = None,
-) -> pl.DataFrame:  # fmt: skip
-    """Send requests at their times, and wait for none before the next: what users of a service do.
+@dataclass(frozen=True, eq=False)
+class LoadTarget:
+    """What load is put on, and with which questions.
 
     ask        is called by several threads at once
     queries    query_id -> question, asked in turn, from the first again after the last
@@ -80,48 +80,57 @@ def offer(
     workers    requests that the system takes at once; the others wait in its queue, which is its own time.  None for
                all that come
     ended      to which requests are added as they end, for those who watch
-    Returns    of schema REQUESTS; latency counts from the intended start.  system and depth are null
-    Raises     InputError without queries.
     """
-    asked = checked_queries(queries)
-    crew = _Crew(ask, timeout_s, workers, [] if ended is None else ended)
+
+    ask: Ask
+    queries: Mapping[str, str]
+    timeout_s: float = 60.0
+    workers: int | None = None
+    ended: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.queries:
+            raise InputError("no question to ask; expected one at least")
+
+    @cached_property
+    def _asked(self) -> Sequence[tuple[str, str]]:
+        return list(self.queries.items())
+
+    def task(self, number: int, intended: float | None = None) -> Task:
+        """The request of a number."""
+        return Task(number, *self._asked[number % len(self._asked)], self.timeout_s, intended)
+
+
+def offer(target: LoadTarget, schedule: Schedule) -> pl.DataFrame:
+    """Send requests at their times, and wait for none before the next: what users of a service do.
+
+    Returns    of schema REQUESTS; latency counts from the intended start.  system and depth are null
+    """
+    crew = _Crew(target)
     with quiet_interpreter():
-        start = crew.work(schedule.times.tolist(), asked)
+        start = crew.work(schedule.times.tolist())
     return requests_frame(crew.finished(), loop="open", start=start, rate=schedule.rate)
 
 
-def checked_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(query_id, question), in their order.
-
-    Raises   InputError without any.
-    """
-    if not queries:
-        raise InputError("no question to ask; expected one at least")
-    return list(queries.items())
-
-
-class _Task(NamedTuple):
-    number: int
-    query_id: str
-    query: str
-    intended: float
-    handed_over: float
+class _HandedOver(NamedTuple):
+    task: Task
+    at: float
 
 
 class _Crew:
     """Threads that ask: one more is started where all are busy, up to a limit."""
 
-    def __init__(self, ask: Ask, timeout_s: float, workers: int | None, ended: list[Request]) -> None:
-        self._ask, self._timeout_s, self._finished = ask, timeout_s, ended
-        self._has_queue = workers is not None
-        self._limit = MOST_UNDER_WAY if workers is None else workers
-        self._tasks = SimpleQueue[_Task | None]()
-        self._handed: list[_Task] = []
+    def __init__(self, target: LoadTarget) -> None:
+        self._target, self._finished, self._timeout_s = target, target.ended, target.timeout_s
+        self._has_queue = target.workers is not None
+        self._limit = MOST_UNDER_WAY if target.workers is None else target.workers
+        self._tasks = SimpleQueue[_HandedOver | None]()
+        self._handed: list[_HandedOver] = []
         self._sent: dict[int, float] = {}
         self._threads: list[threading.Thread] = []
         self._stopped = False
 
-    def work(self, times: Sequence[float], asked: Sequence[tuple[str, str]]) -> float:
+    def work(self, times: Sequence[float]) -> float:
         """Hand over each request at its time, and wait for the last answer, no longer than it may take.
 
         Returns   when time 0 of the schedule was
@@ -131,40 +140,36 @@ class _Crew:
         try:
             self._start(min(self._limit, len(times), 4 + math.isqrt(len(times))))
             for number, after_s in enumerate(times, -n_before):
-                query_id, query = asked[number % len(asked)]
+                task = self._target.task(number, start + after_s)
                 if (wait_s := start + after_s - perf_counter()) > 0:
                     sleep(wait_s)
-                task = _Task(number, query_id, query, start + after_s, perf_counter())
-                self._handed.append(task)
-                if task.handed_over <= task.intended + self._timeout_s:  # Else whoever wanted an answer is gone.
-                    self._hand_over(task)
-            self._await()
+                handed = _HandedOver(task, perf_counter())
+                self._handed.append(handed)
+                if handed.at <= start + after_s + self._timeout_s:  # Else whoever wanted an answer is gone.
+                    if len(self._handed) - len(self._finished) > len(self._threads) < self._limit:
+                        self._start(1)
+                    self._tasks.put(handed)
+            last = self._handed[-1].at + self._timeout_s if self._handed else 0.0
+            while len(self._finished) < len(self._handed) and perf_counter() < last:
+                sleep(_POLL_S)
         finally:
-            self._dismiss()
+            self._stopped = True
+            for _ in self._threads:
+                self._tasks.put(None)
+            cancel_requests(self._threads)  # What nobody waits for any longer.
         return start
 
     def finished(self) -> list[Request]:
-        """The outcome of each request; one that is still under way had no answer in time."""
+        """What came of each request; one that is still under way had no answer in time."""
         done = list(self._finished)
         numbers = {request.number for request in done}
-        return done + [self._given_up(task) for task in self._handed if task.number not in numbers]
+        return done + [self._given_up(handed) for handed in self._handed if handed.task.number not in numbers]
 
-    def _given_up(self, task: _Task) -> Request:
+    def _given_up(self, handed: _HandedOver) -> Request:
         """A request that had no answer in time; one that no thread was free to send was never in service."""
-        until = task.handed_over + self._timeout_s
-        sent = task.handed_over if self._has_queue else self._sent.get(task.number, until)
-        return given_up(task.query_id, number=task.number, intended=task.intended, sent=sent,
-                        timeout_s=self._timeout_s, end=until if sent == until else None)  # fmt: skip
-
-    def _hand_over(self, task: _Task) -> None:
-        if len(self._handed) - len(self._finished) > len(self._threads) < self._limit:
-            self._start(1)
-        self._tasks.put(task)
-
-    def _await(self) -> None:
-        last = self._handed[-1].handed_over + self._timeout_s if self._handed else 0.0
-        while len(self._finished) < len(self._handed) and perf_counter() < last:
-            sleep(_POLL_S)
+        until = handed.at + self._timeout_s
+        sent = handed.at if self._has_queue else self._sent.get(handed.task.number, until)
+        return handed.task.given_up(sent, until if sent == until else None)
 
     def _start(self, n: int) -> None:
         for _ in range(n):
@@ -173,47 +178,34 @@ class _Crew:
             thread.start()
             self._threads.append(thread)
 
-    def _dismiss(self) -> None:
-        self._stopped = True
-        for _ in self._threads:
-            self._tasks.put(None)
-        cancel_requests(self._threads)  # What nobody waits for any longer.
-
     def _take(self) -> None:
-        while (task := self._tasks.get()) is not None and not self._stopped:
-            self._finished.append(self._do(task))
+        while (handed := self._tasks.get()) is not None and not self._stopped:
+            self._finished.append(self._do(handed))
 
-    def _do(self, task: _Task) -> Request:
-        if perf_counter() > task.handed_over + self._timeout_s:
-            return self._given_up(task)  # It waited so long that whoever sent it is gone.
+    def _do(self, handed: _HandedOver) -> Request:
+        if perf_counter() > handed.at + self._timeout_s:
+            return self._given_up(handed)  # It waited so long that whoever sent it is gone.
         # Waiting for one of few workers is the system's own time; waiting for a thread of ours is a late dispatch.
-        self._sent[task.number] = sent = task.handed_over if self._has_queue else perf_counter()
-        return send(self._ask, task.query, query_id=task.query_id, number=task.number, timeout_s=self._timeout_s,
-                    intended=task.intended, sent=sent)  # fmt: skip
+        self._sent[handed.task.number] = sent = handed.at if self._has_queue else perf_counter()
+        return handed.task.send(self._target.ask, sent)
 
 
 def occupy(
-    ask: Ask, queries: Mapping[str, str], *, users: int, duration_s: float, think_time_s: float = 0.0,
-    timeout_s: float = 60.0, warm_up_s: float = 0.0, workers: int | None = None, ended: list[Request] | None = None,
-) -> pl.DataFrame:  # fmt: skip
+    target: LoadTarget, *, users: int, duration_s: float, think_time_s: float = 0.0, warm_up_s: float = 0.0
+) -> pl.DataFrame:
     """Let so many users ask, each the next question once the last is answered.
 
-    ask           is called by one thread a user
-    queries       query_id -> question; users take the next one in turn
     think_time_s  between an answer and the next question of the same user
-    timeout_s     from sending; a request without an answer by then is a timeout, and is never dropped
     duration_s    in which requests are sent;   warm_up_s   seconds before, whose requests are left out
-    workers       requests that the system takes at once, others wait; None for all
-    ended         to which requests are added as they end, for those who watch
     Returns       of schema REQUESTS; system and depth are null
-    Raises        InputError for users and durations that cannot be, and without queries.
+    Raises        InputError for users and durations that cannot be.
     """
     if users < 1 or not 0 < duration_s < math.inf or not 0 <= think_time_s < math.inf:
         raise InputError(
             f"{users} users for {duration_s:g} s who think for {think_time_s:g} s; expected one user at least, a "
             "duration above 0, and a think time from 0"
         )
-    crowd = _Crowd(ask, checked_queries(queries), timeout_s, workers, [] if ended is None else ended)
+    crowd = _Crowd(target)
     with quiet_interpreter():
         start = crowd.work(users, warm_up_s + duration_s, think_time_s)
     return requests_frame(crowd.finished(), loop="closed", start=start + warm_up_s, users=users)
@@ -222,11 +214,11 @@ def occupy(
 class _Crowd:
     """Users, a thread each."""
 
-    def __init__(
-        self, ask: Ask, asked: list[tuple[str, str]], timeout_s: float, workers: int | None, ended: list[Request]
-    ) -> None:
-        self._ask, self._asked, self._timeout_s, self._finished = ask, asked, timeout_s, ended
-        self._turn: AbstractContextManager[object] = nullcontext() if workers is None else _FairTurns(workers)
+    def __init__(self, target: LoadTarget) -> None:
+        self._target, self._finished = target, target.ended
+        self._turn: AbstractContextManager[object] = (
+            nullcontext() if target.workers is None else _FairTurns(target.workers)
+        )
         self._numbers = count()
         self._under_way: dict[int, Request] = {}
         self._until = math.inf
@@ -246,14 +238,14 @@ class _Crowd:
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(max(0.0, self._until + self._timeout_s - perf_counter()))
+                thread.join(max(0.0, self._until + self._target.timeout_s - perf_counter()))
         finally:
             self._until = -math.inf  # Whoever is interrupted asks nothing more.
             cancel_requests(threads)
         return start
 
     def finished(self) -> list[Request]:
-        """The outcome of each request; one that is still under way had no answer in time."""
+        """What came of each request; one that is still under way had no answer in time."""
         under_way, done = dict(self._under_way), list(self._finished)
         numbers = {request.number for request in done}
         return done + [request for number, request in under_way.items() if number not in numbers]
@@ -267,14 +259,11 @@ class _Crowd:
                 sleep(max(0.0, min(think_time_s, self._until - perf_counter())))
 
     def _request(self) -> Request:
-        number, sent = next(self._numbers), perf_counter()
-        query_id, query = self._asked[number % len(self._asked)]
-        lost = given_up(query_id, number=number, intended=sent, sent=sent, timeout_s=self._timeout_s)
-        self._under_way[number] = lost
+        task, sent = self._target.task(next(self._numbers)), perf_counter()
+        self._under_way[task.number] = lost = task.given_up(sent)
         with self._turn:
-            if perf_counter() > lost.end:
-                return lost  # It waited so long for its turn that its user is gone.
-            return send(self._ask, query, query_id=query_id, number=number, timeout_s=self._timeout_s, sent=sent)
+            # One that waited so long for its turn that its user is gone is lost.
+            return lost if perf_counter() > lost.end else task.send(self._target.ask, sent)
 
 
 class _FairTurns:

@@ -81,38 +81,43 @@ class Request:
     served: Served | None = None
 
 
-def send(
-    ask: Ask, query: str, *, query_id: str, number: int, timeout_s: float, intended: float | None = None,
-    sent: float | None = None,
-) -> Request:  # fmt: skip
-    """Ask once, and time it; whatever the system raises is its failure.
+class Task(NamedTuple):
+    """A request to send; an answer that takes longer than `timeout_s` counts as none.
 
-    timeout_s        an answer that takes longer counts as none
-    intended, sent   None for now
+    intended   when it is due, by `time.perf_counter`; None for when it is sent
     """
-    sent = perf_counter() if sent is None else sent
-    intended = sent if intended is None else intended
-    try:
-        served = ask(query_id, query)
-        end = perf_counter() if served.answered_at is None else served.answered_at
-    except (Exception, SystemExit) as failure:  # A function that exits would end the test as if all were done.
-        end = perf_counter()
-        error = str(failure) if isinstance(failure, StageError) else exception_line(failure)
-        return Request(number, query_id, intended, sent, end, _outcome(failure), error)
-    if end - sent > timeout_s:
-        return given_up(query_id, number=number, intended=intended, sent=sent, timeout_s=timeout_s, end=end)
-    return Request(number, query_id, intended, sent, end, "ok", None, served)
 
+    number: int
+    query_id: str
+    query: str
+    timeout_s: float
+    intended: float | None = None
 
-def given_up(
-    query_id: str, *, number: int, intended: float, sent: float, timeout_s: float, end: float | None = None
-) -> Request:
-    """A request that had no answer in time.
+    def send(self, ask: Ask, sent: float | None = None) -> Request:
+        """Ask once, and time it; whatever the system raises is its failure;   sent   None for now"""
+        sent = perf_counter() if sent is None else sent
+        try:
+            served = ask(self.query_id, self.query)
+            end = perf_counter() if served.answered_at is None else served.answered_at
+        except (Exception, SystemExit) as failure:  # A function that exits would end the test as if all were done.
+            end = perf_counter()
+            error = str(failure) if isinstance(failure, StageError) else exception_line(failure)
+            return self._ended(sent, end, _outcome(failure), error)
+        return self.given_up(sent, end) if end - sent > self.timeout_s else self._ended(sent, end, "ok", served=served)
 
-    end   when the answer came after all; None where it had not come when nobody waited any longer
-    """
-    end = sent + timeout_s if end is None else end
-    return Request(number, query_id, intended, sent, end, "timeout", f"no answer within {timeout_s:g} s")
+    def given_up(self, sent: float, end: float | None = None) -> Request:
+        """The request without an answer in time.
+
+        end   when the answer came after all; None where it had not come when the wait was over
+        """
+        end = sent + self.timeout_s if end is None else end
+        return self._ended(sent, end, "timeout", f"no answer within {self.timeout_s:g} s")
+
+    def _ended(
+        self, sent: float, end: float, outcome: Outcome, error: str | None = None, served: Served | None = None
+    ) -> Request:
+        intended = sent if self.intended is None else self.intended
+        return Request(self.number, self.query_id, intended, sent, end, outcome, error, served)
 
 
 def _outcome(failure: BaseException) -> Outcome:

@@ -209,7 +209,7 @@ def _run(config: BenchConfig, overwrite: bool, progress: Progress) -> Bench:
         systems = open_systems(config, stack)
         earlier = stack.enter_context(run_lock(config.folder))
         digests = load_digests(config, systems)
-        writer = BenchWriter(config.folder, "load", config, digests, taken_over=earlier, overwrite=overwrite)
+        writer = BenchWriter("load", config, digests, taken_over=earlier, overwrite=overwrite)
         if not writer.is_finished:
             first_answers(unmeasured(writer, config, systems), config.timeout)
             writer.begin()

@@ -166,7 +166,7 @@ class BenchWork:
     def writer(self, *, overwrite: bool = False, taken_over: Holder | None = None) -> BenchWriter:
         """The writer of its folder; see `BenchWriter`."""
         return BenchWriter(
-            self.path, "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
+            "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
             overwrite=overwrite,
         )  # fmt: skip
 

@@ -43,8 +43,7 @@ _NAMED = 3
 class BenchWriter:
     """Writes a bench into a folder that nobody else writes.
 
-    path      made where it is absent
-    kind      what is measured;   config   whose configuration is written
+    kind      what is measured;   config   whose configuration is written, into its folder, made where it is absent
     digests   name of each block -> what it measures, in the order in which they are run
     notes     what a reader should know;   taken_over   whose lock of the folder was taken over
     Raises    InputError for a folder of something else, and for blocks of something that has changed since, which
@@ -54,10 +53,11 @@ class BenchWriter:
     """
 
     def __init__(
-        self, path: Path, kind: Kind, config: BenchConfig, digests: Mapping[str, str], *,
+        self, kind: Kind, config: BenchConfig, digests: Mapping[str, str], *,
         notes: Sequence[Note] = (), taken_over: Holder | None = None, overwrite: bool = False,
     ) -> None:  # fmt: skip
-        self.path, self._kind, self._config, self._digests = path, kind, config, dict(digests)
+        self.path = path = config.folder
+        self._kind, self._config, self._digests = kind, config, dict(digests)
         self._notes = [*notes, *([Note("lock_taken_over", asdict(taken_over))] if taken_over else [])]
         refuse_other_folder(path)
         before = read_bench_manifest(path) or {}

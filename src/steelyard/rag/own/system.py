@@ -45,11 +45,11 @@ class TargetSystem:
     corpus: Chunks | None = None
 
     def __init__(
-        self, target: Target, *, k: int, name: str, described: Mapping[str, Any], source: str = "",
+        self, target: Target, *, described: Mapping[str, Any], source: str = "",
         documents: Path | None = None, concurrency: int = 1,
     ) -> None:  # fmt: skip
-        self.name, self.concurrency = name, concurrency
-        self.target, self.k, self._described = target, k, described
+        self.name, self.k, self.concurrency = str(described["name"]), int(described["k"]), concurrency
+        self.target, self._described = target, described
         self._source, self._path = source, documents
         self._loaded: tuple[Sequence[Document], Sequence[Note]] | None = None
 
@@ -81,7 +81,7 @@ class TargetSystem:
         # A function is asked by several threads only where somebody says that it can be.
         wished = config.concurrency or settings.concurrency or (1 if settings.url is None else None)
         return cls(
-            target, k=config.k, name=config.name, described=config.resolved(), source=source,
+            target, described=config.resolved(), source=source,
             documents=settings.documents, concurrency=n_at_once([settings.concurrency], wished),
         )  # fmt: skip
 
@@ -193,8 +193,6 @@ def _system(target: object, *, k: int, name: str | None, texts: bool, concurrenc
     source = digest(identity()) if callable(identity) else uuid4().hex
     return TargetSystem(
         callable_target(target, texts=texts),  # type: ignore[arg-type]
-        k=k,
-        name=str(name or shown),
         described=described,
         source=source,
         concurrency=1 if concurrency is None else concurrency,

@@ -28,8 +28,8 @@ _PATH, _QUERY = "/%:@!$&'()*+,;=~", "/%:@!$&'()*+,;=~?"
 class Connection:
     """A connection to the host of an address, opened when it is needed; one thread at a time may use it."""
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+    def __init__(self, url: str, headers: Mapping[str, str], max_mb: float) -> None:
+        parts, self._headers, self._max_mb = urlsplit(url), headers, max_mb
         self._is_tls, self._host = parts.scheme == "https", parts.hostname or ""
         self._port = parts.port or (443 if self._is_tls else 80)
         self._path, self._query = quote(parts.path or "/", _PATH), quote(parts.query, _QUERY)
@@ -39,24 +39,24 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def exchange(
-        self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None, *, until: float,
-        max_mb: float, hear: Callable[[bytes], object] | None = None,
+        self, method: str, query: str, payload: bytes | None, *, until: float,
+        hear: Callable[[bytes], object] | None = None,
     ) -> HTTPReply:  # fmt: skip
         """Send one request and read the whole answer.
 
         query     added to that of the address, encoded
-        payload   JSON, or None for none;   until   by `time.perf_counter`;   max_mb   of the answer
+        payload   JSON, or None for none;   until   by `time.perf_counter`
         hear      called with each piece of the body as it comes
         Raises    TimeoutError where it takes longer; Unanswered where it is too great or cannot be unpacked; OSError
                   and http.client.HTTPException for what fails.
         """
-        request = self._request(method, query, headers, payload)
+        request = self._request(method, query, payload)
         try:
             timed = _TimedSocket(self._ready(until), until)
             timed.sendall(request)
             response = HTTPResponse(timed, method=method)  # type: ignore[arg-type]  # It needs makefile() alone.
             response.begin()
-            reader = ReplyReader(response.status, response.getheaders(), max_mb)
+            reader = ReplyReader(response.status, response.getheaders(), self._max_mb)
             for piece in _pieces(response):
                 if hear is not None:
                     hear(piece)
@@ -98,13 +98,13 @@ class Connection:
             raise
         return connected
 
-    def _request(self, method: str, query: str, headers: Mapping[str, str], payload: bytes | None) -> bytes:
+    def _request(self, method: str, query: str, payload: bytes | None) -> bytes:
         queries = "&".join(filter(None, [self._query, query]))
         fields = {"Host": self._host_field, "Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "steelyard"}
         if payload is not None:
             fields |= {"Content-Type": "application/json", "Content-Length": str(len(payload))}
         lines = [f"{method} {self._path}{'?' * bool(queries)}{queries} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in {**fields, **headers}.items()]
+        lines += [f"{name}: {value}" for name, value in {**fields, **self._headers}.items()]
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + (payload or b"")
 
 
@@ -249,7 +249,7 @@ class DirectService(Service):
         super().close()
 
     def _connection(self) -> Connection:
-        connection = Connection(self._url)
+        connection = Connection(self._url, self._headers, self._patience.reply_max_mb)
         self._all.append(connection)
         return connection
 
@@ -260,9 +260,7 @@ class DirectService(Service):
         try:
             payload = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
             with self._idle.borrowed() as connection:
-                reply = connection.exchange(
-                    method, query, self._headers, payload, until=until, max_mb=self._patience.reply_max_mb, hear=hear
-                )
+                reply = connection.exchange(method, query, payload, until=until, hear=hear)
             self._thread.answered_at = perf_counter()
         except TimeoutError:
             raise Unanswered(f"gave no answer within {self._timeout_s:g} s", "", reason="timeout") from None
