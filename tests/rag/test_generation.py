@@ -48,8 +48,8 @@ def test_the_best_sentence_comes_with_its_citation() -> None:
 def test_sentences_stand_in_the_order_of_passages_and_positions() -> None:
     answer = Extractive(sentences=3).answer("Is the library shut, and what does a drill cost?", passages(*LIBRARY))
     assert answer == (
-        "On Sunday the library is shut. [doc1#1] Cordless drills cost 3.50 euros a day. [doc2#1] "
-        "The drill must come back charged. [doc2#1]"
+        "The library opens at nine. [doc1#1] On Sunday the library is shut. [doc1#1] "
+        "Cordless drills cost 3.50 euros a day. [doc2#1]"
     )
 
 
@@ -86,13 +86,40 @@ def test_no_passages_are_no_answer() -> None:
     assert Extractive().answer("drill", passages("", "  ")) == DONT_KNOW["en"]
 
 
+FEES = "## Getting the deposit back\n\nWe release it within three days. Banks may need two more."
+PRICES = "## Plans\n\n| Plan | Price per year |\n|---|---|\n| Plus | 260 yuan |"
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "want"),
+    [
+        ("How long until I get my deposit back?", FEES, "We release it within three days. [doc1#1]"),
+        ("What is the price of the Plus plan?", PRICES, "| Plus | 260 yuan | [doc1#1]"),
+        ("押金多久退？", "## 退押金\n\n三天内退回押金。", "三天内退回押金。 [doc1#1]"),
+        ("When do loans end?", "Loans end at noon. Late loans end wh", "Loans end at noon. [doc1#1]"),
+        ("When do loans end?", "The hall is shut. Loans end wh", "Loans end wh [doc1#1]"),
+        ("loans", "- Loans\n- Fees", "- Loans [doc1#1]"),
+    ],
+    ids=["heading", "table", "zh", "cut", "nothing whole", "list"],
+)
+def test_what_says_nothing_by_itself_is_not_quoted(query: str, text: str, want: str) -> None:
+    assert Extractive(sentences=1).answer(query, passages(text)) == want
+
+
+def test_a_sentence_that_a_chunk_begins_within_is_not_quoted() -> None:
+    found = [Passage("d#1", "d", 20, 71, "the loans of members. All loans of members end today", 1.0)]
+    assert Extractive(sentences=1).answer("Who are the members?", found) == "the loans of members. [d#1]"
+    whole = [Passage("d#1", "d", 20, 72, "the loans of members. All loans of members end today.", 1.0)]
+    assert Extractive().answer("Do the loans of members end?", whole) == "All loans of members end today. [d#1]"
+
+
 def test_overlapping_chunks_do_not_repeat_a_sentence() -> None:
     text = "Rent is due on Monday. Late rent costs a fee of ten euros. Ask us."
     chunks = Chunks.of([Document("a", text)], lambda _: [(0, 50), (23, len(text)), (39, len(text))])
     found = [chunks.passage(i, 1.0) for i in (1, 0, 2)]
     # The cut sentences of the two other chunks overlap the whole one, which is chosen first.
     assert Extractive().answer("late rent fee ten euros", found) == (
-        "Late rent costs a fee of ten euros. [a#2] Rent is due on Monday. [a#1]"
+        "Late rent costs a fee of ten euros. [a#2] Ask us. [a#2] Rent is due on Monday. [a#1]"
     )
     twice = passages("Rent is due.", "Rent is\n  due.", doc="d")
     assert Extractive().answer("rent", twice) == "Rent is due. [d1#1]"
