@@ -1,6 +1,7 @@
 """Every result wears the same face: data, texts, files, a line for a debugger and a table for a notebook."""
 
 import json
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -100,6 +101,8 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
     result = MADE[name](tmp_path)
     assert not result.frame.is_empty()
     assert str(result) == result.text() == result.text("table")
+    assert list(result.to_pandas().columns) == result.frame.columns
+    assert len(result.to_pandas()) == result.frame.height
     line = repr(result)
     assert line.startswith(f"{name}(")
     assert "\n" not in line
@@ -114,6 +117,12 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
     data = result.data()
     assert data["format"]
     assert json.loads(result.text("json"), parse_constant=pytest.fail) == data
+
+
+def test_without_pandas_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(sy.MissingExtraError, match=r"to_pandas needs pandas.*\[pandas\]"):
+        scores().to_pandas()
 
 
 @pytest.mark.parametrize("name", MADE)

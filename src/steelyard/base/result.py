@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from steelyard.base.extras import require
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -28,6 +30,15 @@ class Result:
         @property
         def frame(self) -> pl.DataFrame:
             """The rows of the result."""
+
+    def to_pandas(self) -> Any:
+        """The frame as a pandas DataFrame; null is NaN or None.
+
+        Raises   MissingExtraError without pandas and PyArrow.
+        """
+        require("pandas", extra="pandas", what="to_pandas")
+        require("pyarrow", extra="pandas", what="to_pandas")
+        return self.frame.to_pandas()
 
     def data(self, *, lang: str | None = None, **options: Any) -> dict[str, Any]:
         """Everything as plain data that JSON holds, in full precision; null where there is no number.
