@@ -504,3 +504,26 @@ def test_a_constant_at_its_level_reaches_it(name: str, columns: dict[str, list[f
         table = f'[measures."{name}"]\ngiven = true\nbetter = "lower"\nlevels = {{ slo = {level!r} }}\n'
         (tmp_path / "slo.toml").write_text(f'name = "slo"\nbelow = "slow"\nlevels = ["slo"]\n{table}')
         assert only(gate(scores, profile=str(tmp_path / "slo.toml")), name).reason == reason
+
+
+TWO_RUNS = {
+    "old": {f"q{n}": ["x", "d"] for n in range(30)},
+    "new": {f"q{n}": ["d", "x"] if n % 3 else ["x", "d"] for n in range(30)},
+}
+
+
+def test_two_runs_and_a_margin_need_no_file_between() -> None:
+    truth = {f"q{n}": {"d": 1} for n in range(30)}
+    verdict = gate(truth, TWO_RUNS, measures=["mrr@10"], margin=0.02)
+    assert verdict.baselines == {"new": "old"}
+    assert [(check.name, check.kind, check.outcome) for check in verdict.checks] == [("mrr@10", "baseline", "pass")]
+    scores = sy.evaluate(truth, TWO_RUNS, ["mrr@10", "recall@1"])
+    named = gate(scores, baseline="old", measures="mrr@10", margin=0.02)
+    assert named.frame.equals(verdict.frame)
+    back = gate(truth, dict(reversed(TWO_RUNS.items())), measures=["mrr@10"], margin=0.02)
+    assert (back.baselines, back.outcome) == ({"old": "new"}, "fail")
+
+
+def test_without_a_margin_no_run_is_a_baseline() -> None:
+    with pytest.raises(InputError, match="there is nothing to judge by"):
+        gate({"q": {"d": 1}}, {"a": {"q": ["d"]}, "b": {"q": ["d"]}}, measures=["mrr@10"])

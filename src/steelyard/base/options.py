@@ -9,7 +9,7 @@ its help, so nothing that takes time is imported.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import (
@@ -345,8 +345,16 @@ class GateOptions(Options):
 
     profile: object = _option(None, PROFILE_HELP, flags="--profile -p")
     level: str | None = _option(None, "Which level of the profile; the first by default.")
+    measures: Iterable[Any] | str = _option(
+        (),
+        "What to judge by: ndcg@10; may be repeated; by default what the profile names.",
+        flags="--measure -m",
+        many=True,
+    )
     baseline: object = _option(
-        None, "What nothing may be lost against: a system of the scores, a JSON of scores or a run folder.", reads=True
+        None,
+        "Baseline: a system of the scores, a JSON of scores or a run folder; with a margin the first of two RUNS.",
+        reads=True,
     )
     margin: Annotated[float, above(0)] | None = _option(None, "Smallest loss that matters, e.g. 0.01.")
     system: str | None = _option(None, "The system to judge; all but the baseline by default.")
@@ -380,6 +388,7 @@ class GateKeywords(WeighKeywords, total=False):
     """`GateOptions` as keywords, with those of weighing; the profile is a parameter of its own."""
 
     level: str | None
+    measures: Iterable[Any] | str
     baseline: object
     margin: float | None
     system: str | None

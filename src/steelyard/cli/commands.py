@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import AnswerUnits, PoolKind, Prefer, Scale, Unit
+from steelyard.base.choices import AnswerUnits, Language, PoolKind, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, judges, options, pipelines, runs, trec_eval
+from steelyard.cli import benches, init, judges, options, pipelines, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
@@ -457,6 +457,17 @@ COMMANDS = {
     "chat": Command(
         "Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG],
         pipelines.chat, "steelyard.rag.chatting:Assistant",
+    ),
+    "init": Command(
+        "Write the files of a first evaluation: a configuration, questions to fill in, a gate and a workflow for CI.",
+        [
+            argument("folder", nargs="?", type=Path, default=Path(), help="Where they go; here by default."),
+            argument("--have", choices=["documents", "application", "outputs", "runs"], help="What you begin with."),
+            argument("--language", choices=get_args(Language), help="Of questions and documents."),
+            argument("--ci", choices=["github", "gitlab", "none"], help="Where tests run."),
+            flag("--yes", "-y", help="Ask nothing: documents, the language of the locale, GitHub."), options.LANG,
+        ],
+        init.init, "steelyard.cli.init:starter_files",
     ),
     "demo": Command(
         "Chunk, index, search and weigh the bundled documents, end to end.",

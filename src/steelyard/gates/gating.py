@@ -138,9 +138,11 @@ def gate(
                   which is weighed by the measures that the profile recommends, else by those of its configuration, and
                   whose latencies count; with runs, their truth, as of `evaluate`; nothing, to gate a judge alone
     profile       Profile, or name or path of one; None: by the baseline and the bounds alone
+    measures      that count, in place of all that the profile covers
     baseline      a system of the scores; or other Scores, or a path to such: of one system, or with a system of the
                   same name.  Where a file has the name of a system, write its path as ./NAME.  By default, of a bench
-                  the candidates as they are, where the profile or a margin asks for a baseline; else none
+                  the candidates as they are, where the profile or a margin asks for a baseline; with a margin, of two
+                  runs the first; else none
     cluster, unit   of a run folder by default as its configuration has them, as all options of weighing; scores must be
                   by these
     system        by default that which the folder of a bench recommends, else all but the baseline
@@ -168,11 +170,11 @@ def gate(
         sensitivity=asked.min_sensitivity, specificity=asked.min_specificity, below_people=asked.max_below_people,
     )  # fmt: skip
     if scores is None:
-        of_scores = ("baseline", "margin", "system", "level", "numbers", *of_weighing)
+        of_scores = ("measures", "baseline", "margin", "system", "level", "numbers", *of_weighing)
         named = {name: value for name, value in options.items() if name in of_scores}
         return _of_judge_alone(trust, profile, named, min_questions, alpha)
     given = scores
-    stored = _stored(given, runs, profile, asked.truth, of_weighing)
+    stored = _stored(given, runs, asked, profile, of_weighing)
     scores, origin = stored.scores, stored.origin
     latency_ms = stored.latency_ms if latency_ms is None else latency_ms
     recommended = stored.recommended if stored.recommended != stored.base else None
@@ -228,25 +230,29 @@ def gate(
 
 
 def _stored(
-    truth: object, runs: object, profile: Profile | None, questions: object, options: Mapping[str, Any]
+    truth: object, runs: object, asked: GateOptions, profile: Profile | None, options: Mapping[str, Any]
 ) -> StoredScores:
     """Scores that are judged: those that are there, or those of runs that are weighed now.
 
-    questions   of a run folder;   options   of weighing that are given
+    options   of weighing that are given
     """
-    measures = profile.measures if profile is not None else ()
+    own = [asked.measures] if isinstance(asked.measures, str) else [*asked.measures]
+    measures = own or (profile.measures if profile is not None else ())
     if runs is None and isinstance(truth, str | Path):
-        return open_scores(truth, measures=measures, truth=questions, options=options)
-    if questions is not None:
+        stored = open_scores(truth, measures=measures, truth=asked.truth, options=options)
+        return replace(stored, scores=stored.scores.filter(measures=own)) if own else stored
+    if asked.truth is not None:
         raise InputError("truth=... names the questions of a run folder; leave it out, or call sy.gate(truth, runs)")
     if isinstance(truth, Scores):
         refuse_options("these are scores", options)
         options = {}
     of = weighed_or_scores("gate", truth, runs, options)
     if isinstance(of, Scores):
-        return StoredScores(of)
+        return StoredScores(of.filter(measures=own) if own else of)
     scores = of.scores(of.measures_or(measures, defaults.MEASURES), **counting(options))
-    return StoredScores(scores, of.latency_ms, origin="run")
+    # Of two runs and a margin the first is the baseline, as where they are compared.
+    is_pair = runs is not None and asked.margin is not None and len(scores.systems) == 2
+    return StoredScores(scores, of.latency_ms, origin="run", base=scores.systems[0] if is_pair else None)
 
 
 def _gate_of_loads(path: str | Path, scores: Scores, profile: Profile | None, asked: GateOptions) -> Gate:
