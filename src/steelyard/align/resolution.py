@@ -120,8 +120,8 @@ def resolve(
     n_unplaced = gold.lengths
     if documents is None:
         own = _is_own(gold, np.stack([texts.piece, texts.chunk], axis=1), retrieved, len(table))
-        _place_by_chunks(gold, table, numbered, steps=steps, texts=texts.take(np.flatnonzero(own)), places=places,
-                         n_unplaced=n_unplaced)  # fmt: skip
+        texts = texts.take(np.flatnonzero(own))
+        n_unplaced[_place_by_chunks(gold, table, numbered, steps, texts, places)] = np.nan
     _place_ids(gold, table, numbered, piece, chunk, places)
     n_unplaced[places.piece] = 0
     if table.complete:
@@ -291,12 +291,12 @@ _COARSE = (_pairs_by_id, _pairs_by_document, _pairs_by_page)
 
 
 def _place_by_chunks(
-    gold: Gold, table: ChunkTable, documents: NumberedDocuments, *, steps: Sequence[str], texts: Holdings,
-    places: Places, n_unplaced: Floats,
-) -> None:  # fmt: skip
+    gold: Gold, table: ChunkTable, documents: NumberedDocuments, steps: Sequence[str], texts: Holdings, places: Places
+) -> list[int]:
     """Places of texts without documents at hand, from the chunks that hold them or that they hold.
 
-    The number of further characters of a text that no chunk holds whole is unknown once a chunk shows a part of it.
+    Returns   the texts that no chunk holds whole, and of which some chunk shows a part: the number of their further
+              characters is unknown
     """
     spans_of: dict[int, set[tuple[int, int, int]]] = {}
     partly: set[int] = set()
@@ -313,7 +313,7 @@ def _place_by_chunks(
     for row, spans_of_row in spans_of.items():
         for doc, start, end in sorted(spans_of_row):
             places.add(row, doc, (start, end))
-    n_unplaced[sorted(partly - spans_of.keys())] = np.nan
+    return sorted(partly - spans_of.keys())
 
 
 def _place_ids(

@@ -355,7 +355,7 @@ COMMANDS = {
             argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
             argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
             options.DEPTH, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
-            argument("--output", "-o", type=Path, help="Run folder (runs/NAME)."),
+            argument("--output", "-o", dest="folder", type=Path, help="Run folder (runs/NAME)."),
             options.OVERWRITE, options.STRICT,
             flag(
                 "--cache", action=argparse.BooleanOptionalAction, default=True,

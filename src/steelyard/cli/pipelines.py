@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from steelyard.base.errors import InputError, StageError
 
 if TYPE_CHECKING:
-    from steelyard.base.choices import Unit
     from steelyard.cli.calls import Call
     from steelyard.rag.chatting import Assistant
     from steelyard.reports.words import Words
@@ -23,8 +22,8 @@ _PREVIEW = 100
 
 
 def run(
-    call: Call, config: Path | None, *, measures: list[str], overwrite: bool, strict: bool, output: Path | None,
-    cluster: str | None = None, **options: Any,
+    call: Call, config: Path | None, *, measures: list[str], overwrite: bool, strict: bool, cluster: str | None = None,
+    **options: Any,
 ) -> int:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
     from steelyard.rag.config import Config
@@ -36,7 +35,7 @@ def run(
         n = interruption.n_answered
         return f"{n} question{'s are' if n != 1 else ' is'} done and kept. {_GOES_ON}"
 
-    settings = Config.of_options(config, folder=output, **options)
+    settings = Config.of_options(config, **options)
     with call.progress(kept, after=0) as bars:
         weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
     call.write(weighed)
@@ -44,14 +43,13 @@ def run(
 
 
 def sweep(
-    call: Call, config: Path, *, measures: list[str], seed: int, strict: bool, concurrency: int | None,
-    unit: Unit | None = None, **options: Any,
-) -> int:  # fmt: skip
+    call: Call, config: Path, *, measures: list[str], seed: int, strict: bool, concurrency: int | None, **options: Any
+) -> int:
     """Run a grid of pipelines and print one table."""
     from steelyard.rag.config import Config
 
     with call.progress(lambda _: f"what was run is kept. {_GOES_ON}", after=0) as bars:
-        settings = Config.of_options(config, unit=unit, concurrency=concurrency)
+        settings = Config.of_options(config, unit=options.pop("unit", None), concurrency=concurrency)
         swept = call.function(settings, measures=measures or None, seed=seed, progress=bars, **options)
     call.write(swept, seed=seed)
     return QUESTIONS_FAILED if strict and swept.n_failed else 0

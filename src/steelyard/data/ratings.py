@@ -270,8 +270,9 @@ def _ratings(
         ]
         clusters = np.unique(np.array(["\0".join(pair) for pair in own]), return_inverse=True)[1].astype(np.int64)
     return Ratings(
-        items, tuple(raters), codes, tuple(listed), categories is not None, clusters, questions,
-        by_item["doc_id"].to_list(), off_scale, n_repeated, frame_digest(rows.select("item", "rater", "label")),
+        items=items, raters=tuple(raters), codes=codes, categories=tuple(listed), are_named=categories is not None,
+        clusters=clusters, questions=questions, doc_ids=by_item["doc_id"].to_list(), off_scale=off_scale,
+        n_repeated=n_repeated, digest=frame_digest(rows.select("item", "rater", "label")),
     )  # fmt: skip
 
 

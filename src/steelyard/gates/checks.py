@@ -33,25 +33,11 @@ OUT_OF_REACH = ("out_of_reach", "beyond_candidates")
 """Reasons that say nothing of a system: no ranking, or no order of its candidates, has what is asked for."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "system": pl.String,
-    "name": pl.String,
-    "kind": pl.String,
-    "outcome": pl.String,
-    "reason": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "limit": pl.Float64,
-    "reachable": pl.Float64,
-    "better": pl.String,
-    "level": pl.String,
-    "n": pl.Int64,
-    "n_left_out": pl.Int64,
-    "n_left_out_baseline": pl.Int64,
-    "detectable": pl.Float64,
-    "needed": pl.Int64,
-    "unseen_share": pl.Float64,
-    "unseen_loss": pl.Float64,
+    **dict.fromkeys(("system", "name", "kind", "outcome", "reason"), pl.String),
+    **dict.fromkeys(("value", "low", "high", "limit", "reachable"), pl.Float64),
+    **dict.fromkeys(("better", "level"), pl.String),
+    **dict.fromkeys(("n", "n_left_out", "n_left_out_baseline"), pl.Int64),
+    **{"detectable": pl.Float64, "needed": pl.Int64, "unseen_share": pl.Float64, "unseen_loss": pl.Float64},
 }
 """Columns of `Gate.frame`."""
 

@@ -38,7 +38,7 @@ from steelyard.gates.judges import Trust, calibration_named, check_judged_by, ju
 from steelyard.gates.levels import level_check, share_checks
 from steelyard.gates.loads import SUSTAINED_RATE, Loads
 from steelyard.gates.profiles import Profile, profile_of
-from steelyard.gates.values import Latencies, Numbers, StandardValue, standard_values
+from steelyard.gates.values import Latencies, StandardValue, standard_values
 from steelyard.measures.spec import measure_or_column
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
@@ -162,7 +162,7 @@ def gate(
     asked, of_weighing = GateOptions.of(options), WeighOptions.among(options)
     profile = None if profile is None else profile_of(profile)
     level, baseline, margin, system = asked.level, asked.baseline, asked.margin, asked.system
-    min_questions, alpha, numbers = asked.min_questions, asked.alpha, asked.numbers
+    min_questions, alpha = asked.min_questions, asked.alpha
     latency_ms = cast("Latencies | None", asked.latency_ms)
     calibration = calibration_named(asked.calibration)
     trust = judge_gate(
@@ -199,9 +199,7 @@ def gate(
     if other is not None and not mixed_judges:
         partners = [against] if against is not None else [name for name in judged if name in other.systems]
         _check_same_judge(scores, judged, other, partners)
-    checks = _level_checks(
-        scores, profile, wanted, judged=judged, numbers=numbers, latency_ms=latency_ms, min_questions=min_questions
-    )
+    checks = _level_checks(scores, profile, wanted, judged=judged, asked=asked, latency_ms=latency_ms)
     if other is not None:
         for name in judged:
             sides = Sides(scores, name, other, against or name)
@@ -341,18 +339,18 @@ def _check_same_judge(scores: Scores, systems: list[str], other: Scores, partner
 
 
 def _level_checks(
-    scores: Scores, profile: Profile | None, level: str | None, *, judged: list[str], numbers: Numbers | None,
-    latency_ms: Latencies | None, min_questions: int,
+    scores: Scores, profile: Profile | None, level: str | None, *, judged: list[str], asked: GateOptions,
+    latency_ms: Latencies | None,
 ) -> list[Check]:  # fmt: skip
     """The checks of what the profile has this level for; none without a level."""
     if profile is None or level is None:
-        if numbers:
+        if asked.numbers:
             raise InputError("numbers are judged by the levels of a profile, and there is none; name a profile")
         return []
-    values = standard_values(scores, profile, numbers=numbers, latency_ms=latency_ms)
+    values = standard_values(scores, profile, numbers=asked.numbers, latency_ms=latency_ms)
     held = [value for value in values if level in value.standard.levels]
     _check_held(scores, profile, held, judged)
-    return [level_check(value, level, min_questions) for value in held]
+    return [level_check(value, level, asked.min_questions) for value in held]
 
 
 def _check_any(checks: list[Check], scores: Scores, profile: Profile | None) -> None:

@@ -99,18 +99,10 @@ class Ratings(Result, Sequence[Rating]):
 
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "system": pl.String,
-    "measure": pl.String,
-    "key": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.String,
-    "could_be": pl.List(pl.String),
-    "better": pl.String,
-    "n": pl.Int64,
-    "reachable": pl.Float64,
-    "out_of_reach": pl.List(pl.String),
+    **dict.fromkeys(("system", "measure", "key"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **{"level": pl.String, "could_be": pl.List(pl.String), "better": pl.String, "n": pl.Int64},
+    **{"reachable": pl.Float64, "out_of_reach": pl.List(pl.String)},
 }
 
 

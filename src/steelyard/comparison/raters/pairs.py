@@ -212,8 +212,9 @@ def rater_pairs(
             labels, row_labels = ([categories[at] for at in ats.tolist()] for ats in (counts.columns, counts.rows))
             confusion = counts.tables.sum(axis=0).astype(np.int64)
             pairs.append(RaterPair(
-                counts.rater, counts.other, counts.n, counts.n_questions, estimates, counts.undefined,
-                counts.no_interval, confusion, labels, row_labels,
+                rater=counts.rater, against=counts.other, n=counts.n, n_questions=counts.n_questions,
+                estimates=estimates, undefined=counts.undefined, no_interval=counts.no_interval,
+                confusion=confusion, labels=labels, row_labels=row_labels,
             ))  # fmt: skip
     return pairs
 
@@ -230,8 +231,8 @@ def _counts(options: PairOptions, rater: int, other: int, *, resample: bool) -> 
     no_interval = "few" if n_groups < FEWEST else "large" if too_large else "" if resample else "many"
     tables = pair_counts(first, second, shape, None if no_interval else groups)
     return _Counts(
-        ratings.raters[rater], ratings.raters[other], len(first), n_questions, rows, columns, tables,
-        _undefined(rows[first], columns[second]), no_interval,
+        rater=ratings.raters[rater], other=ratings.raters[other], n=len(first), n_questions=n_questions, rows=rows,
+        columns=columns, tables=tables, undefined=_undefined(rows[first], columns[second]), no_interval=no_interval,
     )  # fmt: skip
 
 
