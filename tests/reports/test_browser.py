@@ -66,7 +66,7 @@ def test_long_names_wrap_on_narrow_pages(browser: Any, files: dict[str, Path]) -
     page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click(f"{ROWS} button")
-    page.wait_for_selector("dialog[open]")
+    page.wait_for_selector("dialog:modal")
     assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390
     made.close()
 
@@ -169,6 +169,13 @@ def test_a_question_opens_with_its_gold_marked(opened: Opened) -> None:
     page.wait_for_selector('th[data-column="id"][aria-sort="ascending"]')
     page.click(f"{ROWS}:nth-child(3) button")
     page.wait_for_selector("dialog[open]")
+    beside, question = (page.locator(selector).bounding_box() for selector in (".browse > .list", "#question"))
+    assert beside["x"] + beside["width"] <= question["x"]
+    page.click(f"{ROWS}:nth-child(4) button")
+    page.wait_for_selector(f"{ROWS}:nth-child(4)[aria-current]")
+    assert page.inner_text("#question-id") == "q4"
+    page.click(f"{ROWS}:nth-child(3) button")
+    page.wait_for_selector(f"{ROWS}:nth-child(3)[aria-current]")
     page.select_option("#beside-0", label="first")
     page.select_option("#beside-1", label="third")
     marks = [mark.inner_text() for mark in page.query_selector_all("#list-0 mark")]

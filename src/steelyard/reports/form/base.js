@@ -2,14 +2,16 @@
 import { element } from "../html/elements.js";
 import { held, language, say } from "../html/shell.js";
 import { shown } from "./computing.js";
+import { inlinedForm } from "./source.js";
 
-export const form = held("data");
+export const source = inlinedForm(held("data"), () => localStorage);
+// What the form asks, with a row for each item; an item in full is a question to the source.
+export const form = { ...source.about, items: source.list() };
 
 // Texts from outside.
 export const visible = (text) => shown(text, form.replacements);
 // One text for every language, or one in each.
 export const worded = (text) => visible(typeof text === "string" ? text : text[language.code]);
-export const textAt = (place) => form.texts[place];
 
 // A button with the key that does the same.  After a click it does not keep the focus, as Enter would press it again.
 export function keyed(label, key, act, options = {}) {

@@ -1,7 +1,7 @@
 // The form: what it adds to the bar, its items one at a time, and its keys.
 import { byId, element } from "../html/elements.js";
 import { goOnWith, say } from "../html/shell.js";
-import { form, keyed, named, textAt, visible, worded } from "./base.js";
+import { form, keyed, named, source, visible, worded } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
   asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
@@ -14,9 +14,21 @@ import { loaded, loading, startPage } from "./start.js";
 
 const n = form.items.length;
 const choices = choicesOf(form);
-const hasJudge = form.items.some((item) => item.judged !== null);
+const hasJudge = form.items.some(({ isJudged }) => isJudged);
 const NOTHING = () => "";
 let notice = NOTHING;
+
+// The item that is shown; another one may be on its way.
+const shown = { place: null, item: null };
+
+// Fetch the item of the current place; false where the reader has gone on meanwhile.
+async function load() {
+  const { place, rater } = work;
+  const item = await source.question(place);
+  if (place !== work.place || rater !== work.rater) return false;
+  Object.assign(shown, { place, item });
+  return true;
+}
 
 function announce(text) {
   byId("status").textContent = text;
@@ -165,8 +177,8 @@ function showItems() {
 
 function showDock(item) {
   byId("ask").textContent = asked(item, "ask");
-  byId("sentence").textContent = visible(textAt(item.hypothesis));
-  byId("sentence").hidden = !textAt(item.hypothesis);
+  byId("sentence").textContent = visible(item.hypothesis);
+  byId("sentence").hidden = !item.hypothesis;
   byId("opinions").replaceChildren(...opinionsOf(item));
   byId("judged").replaceChildren(...judgedOf(item, decisionAt(work.place)));
   const current = currentChoice(work.place);
@@ -182,7 +194,8 @@ function showDock(item) {
 
 // The item again, after something about it has changed.
 function show() {
-  const item = form.items[work.place];
+  const { item } = shown;
+  if (item === null) return;
   showBar();
   showDock(item);
   if (form.kind === "quotes") showReading(item);
@@ -195,7 +208,7 @@ function showReading(item) {
   scrollTexts(byId("reading"));
 }
 
-function render() {
+async function render() {
   const area = byId("form");
   area.className = work.rater ? "work" : "start";
   byId("own").replaceChildren(...(work.rater ? bar() : []));
@@ -208,7 +221,8 @@ function render() {
     element("article", { id: "reading", tabindex: "-1", "aria-label": say("item_label") }),
     element("div", { class: "side" }, dock(), rest()),
   );
-  showReading(form.items[work.place]);
+  if (!(await load())) return;
+  showReading(shown.item);
   show();
 }
 
@@ -216,45 +230,47 @@ function render() {
 
 const fits = (place) => !work.showsOpen || isOpen(place);
 
-function goTo(place) {
+async function goTo(place) {
   if (place === null) return;
   work.place = place;
+  if (!(await load())) return;
   cursor.at = null;
   notice = NOTHING;
   keepWork();
-  showReading(form.items[place]);
+  showReading(shown.item);
   byId("note").value = decisionAt(place)?.note ?? "";
   show();
   scrollTo(0, 0);
   byId("reading").scrollTop = 0;
   const mark = byId("reading").querySelector("mark.candidate");
   if (mark && byId("reading").scrollHeight > byId("reading").clientHeight) mark.scrollIntoView({ block: "nearest" });
-  const sentence = textAt(form.items[place].hypothesis) || textAt(form.items[place].query);
-  announce(`${say("item", { n: place + 1, of: n })} ${visible(sentence)}`);
+  announce(`${say("item", { n: place + 1, of: n })} ${visible(shown.item.hypothesis || shown.item.query)}`);
 }
 
 const move = (step) => goTo(nextPlace(n, work.place, step, fits));
 const toOpen = () => goTo(nextOpen(n, work.place, isOpen));
 
 function choose(choice) {
+  // Nothing is decided about an item that is still on its way.
+  if (shown.place !== work.place) return;
   const wasOpen = isOpen(work.place);
   decide(work.place, choice.decision);
-  afterDecision(wasOpen && !waits(form.items[work.place]));
+  afterDecision(wasOpen && !waits(shown.item));
 }
 
 // On to what is not decided yet, unless there is something to be read first, or an old decision was changed.
-function afterDecision(goesOn) {
+async function afterDecision(goesOn) {
   const next = goesOn ? nextOpen(n, work.place, isOpen) : null;
   const label = say("decided", { choice: named(choiceOf(decisionAt(work.place)) ?? "open", choices) });
-  if (next !== null) goTo(next);
+  if (next !== null) await goTo(next);
   else show();
   announce(`${label} ${byId("status").textContent}`);
 }
 
-function takeBack() {
+async function takeBack() {
   const place = undo();
   if (place === null) return;
-  goTo(place);
+  await goTo(place);
   announce(`${say("undone")} ${byId("status").textContent}`);
 }
 
@@ -267,8 +283,8 @@ function saveFile() {
 
 function addQuote() {
   const where = selected(byId("reading"));
-  const { premises } = form.items[work.place];
-  const text = where && textAt(premises[where.number][1]);
+  const { premises } = shown.item;
+  const text = where && premises[where.number][1];
   const quote = where && quoteOf(text, where.from, where.to);
   notice = quote ? NOTHING : () => say("nothing_selected");
   if (quote) {

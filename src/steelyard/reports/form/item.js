@@ -2,7 +2,7 @@
 import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { has, language, say } from "../html/shell.js";
-import { form, keyed, named, textAt, visible, worded } from "./base.js";
+import { form, keyed, named, visible, worded } from "./base.js";
 import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
 import { decisionAt, work } from "./keeping.js";
 
@@ -18,8 +18,7 @@ function marked(text, marks, options) {
   return parts.map(([part, isMarked]) => (isMarked ? element("mark", options, part) : part));
 }
 
-function premise([name, place], number, item, quotes) {
-  const text = textAt(place);
+function premise([name, text], number, item, quotes) {
   const own = quotes.filter(({ doc }) => doc === name).flatMap(({ start, end }) => [start, end]);
   const candidate = item.candidate?.[0] === number ? item.candidate.slice(1) : [];
   const body = element("div", { class: "text", dir: "auto", "data-premise": number });
@@ -30,10 +29,9 @@ function premise([name, place], number, item, quotes) {
 }
 
 export function* readingOf(item, decision) {
-  yield element("h2", { dir: "auto" }, visible(textAt(item.query)));
-  const answer = textAt(item.answer);
-  if (answer) {
-    const sentence = marked(answer, item.span ?? [], { class: "asked" });
+  yield element("h2", { dir: "auto" }, visible(item.query));
+  if (item.answer) {
+    const sentence = marked(item.answer, item.span ?? [], { class: "asked" });
     yield element("h3", {}, say("answer"));
     yield element("div", { class: "answer", dir: "auto" }, ...sentence);
   }

@@ -2,12 +2,11 @@
 import { fileName } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { askedLanguage, language, speak } from "../html/shell.js";
-import { form } from "./base.js";
+import { form, source } from "./base.js";
 import { decided, fileOf, isDecided, merged, readFile, unfiled } from "./computing.js";
+import { keyOf } from "./source.js";
 
-const NAME = "steelyard-review";
-const sessionKey = JSON.stringify([NAME, form.review_id, form.kind, "rater"]);
-const keyOf = (rater) => JSON.stringify([NAME, form.review_id, form.kind, "decisions", rater]);
+const sessionKey = keyOf(form, "rater");
 
 // Whose decisions these are, and which item is shown; `isKept` says whether the browser keeps them.
 export const work = {
@@ -28,27 +27,7 @@ export const nUnfiled = () => unfiled(form.items, work.decisions, work.filed);
 
 // The browser ------------------------------------------------------------------------------------------------------
 
-function kept(name, area) {
-  try {
-    return area().getItem(name);
-  } catch {
-    work.isKept = false;
-    return null;
-  }
-}
-
-function keep(name, text, area) {
-  try {
-    area().setItem(name, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 const ANY = { has: (id) => typeof id === "string" };
-const lasting = () => localStorage;
-const ofTab = () => sessionStorage;
 
 // All decisions, also on items that a form of the same review asked before.
 export function keepWork() {
@@ -56,8 +35,25 @@ export function keepWork() {
   const { place, filed, showsJudge, showsOpen, hasKeys } = work;
   const view = { place, filed, showsJudge, showsOpen, hasKeys, language: language.code };
   const text = JSON.stringify({ ...file, view });
-  work.isKept = keep(keyOf(work.rater), text, lasting);
-  keepInTab({ key: keyOf(work.rater), rater: work.rater, text });
+  work.isKept = source.keep(work.rater, text);
+  keepInTab({ key: sessionKey, rater: work.rater, text });
+}
+
+// Whose form this is, as the tab keeps it.
+function keepRater(rater) {
+  try {
+    sessionStorage.setItem(sessionKey, rater);
+  } catch {
+    // There is the state of the tab's place in its history.
+  }
+}
+
+function keptRater() {
+  try {
+    return sessionStorage.getItem(sessionKey);
+  } catch {
+    return null;
+  }
 }
 
 // The state of the tab's place in its history, which another part of the browser keeps: a busy Chromium was seen to lose
@@ -78,9 +74,14 @@ function keepInTab(state) {
   waiting.timer = setTimeout(write, Math.max(0, waiting.until - Date.now()));
 }
 
-// What the browser keeps of a rater, if it is of this form: of its two places the later one.
+// The tab's own state, where it is of this rater.
+const stateOf = (rater) => (history.state?.key === sessionKey && history.state.rater === rater ? history.state.text : null);
+
+// What is kept of a rater, if it is of this form: of its two places the later one.
 function readKept(rater) {
-  const texts = [kept(keyOf(rater), lasting), history.state?.key === keyOf(rater) ? history.state.text : null];
+  const own = source.kept(rater);
+  if (own === undefined) work.isKept = false;
+  const texts = [own ?? null, stateOf(rater)];
   const files = texts.flatMap((text) => {
     const file = text === null ? { problem: "json" } : readFile(text, form, ANY);
     return file.problem ? [] : [{ ...file, ...JSON.parse(text), decisions: file.decisions }];
@@ -99,25 +100,25 @@ export function open(rater) {
     work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
     if (askedLanguage() === null && code !== language.code && language.codes.includes(code)) speak(code);
   }
-  keep(sessionKey, rater, ofTab);
+  keepRater(rater);
 }
 
 // Whose form this was before the page was loaded again; "" in a new tab.
 export function raterBefore() {
   const { key, rater } = history.state ?? {};
-  return form.rater || (kept(sessionKey, ofTab) ?? (key === keyOf(rater) ? rater : ""));
+  return form.rater || (keptRater() ?? (key === sessionKey ? rater : ""));
 }
 
 export function close() {
-  keep(sessionKey, "", ofTab);
+  keepRater("");
   keepInTab(null);
   work.rater = "";
 }
 
 // Another tab with the form of the same rater has changed something: go on with that.
 export function followOthers(show) {
-  addEventListener("storage", (event) => {
-    if (!work.rater || event.key !== keyOf(work.rater)) return;
+  addEventListener("storage", () => {
+    if (!work.rater) return;
     work.decisions = readKept(work.rater)?.decisions ?? work.decisions;
     show();
   });

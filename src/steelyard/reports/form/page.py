@@ -18,7 +18,7 @@ from steelyard.reports.words import Words
 from steelyard.reviewing.forms import NAME, ItemsFile
 
 FORM = "form.html"
-_MODULES = ("form/computing", "form/base", "form/keeping", "form/item", "form/start", "form/form")
+_MODULES = ("form/computing", "form/source", "form/base", "form/keeping", "form/item", "form/start", "form/form")
 _WORDS = "form."
 _MAIN = (
     '<noscript><p>{}</p></noscript>\n<div id="form"></div>\n<div id="status" class="alternative" role="status"></div>\n'

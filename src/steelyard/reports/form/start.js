@@ -31,8 +31,8 @@ export function loaded(file) {
   const { rater } = work;
   if (file.rater !== rater) return () => say("problem.rater", { value: visible(file.rater), rater: visible(rater) });
   take(file);
-  const n = [...file.decisions.values()].filter(isDecided).length;
-  const counts = [["loaded", n], ["loaded_notes", file.decisions.size - n], ["left_out", file.leftOut]];
+  const nDecided = [...file.decisions.values()].filter(isDecided).length;
+  const counts = [["loaded", nDecided], ["loaded_notes", file.decisions.size - nDecided], ["left_out", file.leftOut]];
   return () => counts.filter(([key, count]) => count || key === "loaded").map(([key, count]) => say(key, { n: count })).join(" ");
 }
 

@@ -3,7 +3,6 @@ import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { pieces } from "./computing.js";
 import { say } from "../html/shell.js";
-import { data } from "./base.js";
 
 const SIGNS = { supported: "✓", not_found: "✗", contradicted: "≠", not_judged: "?", no_context: "?" };
 
@@ -57,8 +56,8 @@ function goldBeside(judged) {
 
 // What speaks for a sentence ---------------------------------------------------------------------------------------
 
-function explained([label, reason, chunk, place, start, end, correct, claim], entries) {
-  const text = place >= 0 && start >= 0 ? data.chunk_texts?.[entries[place]] : null;
+function explained([label, reason, chunk, place, start, end, correct, claim], passages) {
+  const text = place >= 0 && start >= 0 ? passages[place].text : null;
   const about = [verdict(label)];
   const isDecided = label === "supported" || label === "contradicted";
   if (chunk) about.push(isDecided ? say("by_chunk", { chunk }) : say("nearest_chunk", { chunk }));
@@ -73,8 +72,8 @@ function explained([label, reason, chunk, place, start, end, correct, claim], en
   );
 }
 
-// The answer with all that belongs to it; `items` finds the places of the list beside it, `entries` what they show.
-export function judgedAnswer(judged, entries, items) {
+// The answer with all that belongs to it; `items` finds the places of the list beside it, which show `passages`.
+export function judgedAnswer(judged, passages, items) {
   const panel = element("div", { class: "reasons", "aria-live": "polite" }, say("hint"));
   const answer = element("div", { class: "answer" });
   for (const [place, parts] of pieces(judged.parts ?? [])) answer.append(sentence(judged, place, parts));
@@ -90,11 +89,10 @@ export function judgedAnswer(judged, entries, items) {
     restore = [];
   }
 
-  function mark(item, start, end) {
+  function mark(item, whole, start, end) {
     item.classList.add("supports");
     restore.push(() => item.classList.remove("supports"));
     const text = item.querySelector("p.text");
-    const whole = data.chunk_texts?.[Number(item.dataset.entry)];
     if (!text || !whole || start < 0) return;
     const before = [...text.childNodes];
     const cut = stretches(whole, [start, end]).map(([part, isMarked]) =>
@@ -111,9 +109,9 @@ export function judgedAnswer(judged, entries, items) {
     shown = place;
     forget();
     const units = judged.sentences[place];
-    panel.replaceChildren(...units.map((unit) => explained(unit, entries)));
+    panel.replaceChildren(...units.map((unit) => explained(unit, passages)));
     for (const node of answer.querySelectorAll(".sentence")) node.classList.toggle("shown", Number(node.dataset.sentence) === place);
-    for (const [, , , at, start, end] of units) if (at >= 0) mark(items()[at], start, end);
+    for (const [, , , at, start, end] of units) if (at >= 0) mark(items()[at], passages[at].text, start, end);
   }
 
   const sentenceOf = (event) => event.target.closest("[data-sentence]")?.dataset.sentence;

@@ -4,8 +4,8 @@ import { byId, element } from "../html/elements.js";
 import { lifetime, say } from "../html/shell.js";
 import { moves, neighbours } from "./computing.js";
 import { judgedAnswer } from "./answer.js";
-import { answerOf, columns, data, lists, nSystems, order, outcomeOf } from "./base.js";
-import { rowsOfTable } from "./table.js";
+import { about, list, nSystems, order, outcomeOf, source } from "./base.js";
+import { rowsOfTable, showCurrentRow } from "./table.js";
 import { follow, change, view } from "./view.js";
 
 const GOLD_AT_FIRST = 4;
@@ -15,110 +15,95 @@ const selects = [byId("beside-0"), byId("beside-1")].filter(Boolean);
 
 // The question ---------------------------------------------------------------------------------------------------
 
-function* facts(question) {
-  yield element("h2", { id: "question-title" }, data.queries[question] || data.ids[question]);
-  if (data.tags[question].length) {
-    const tags = data.tags[question].map((tag) => element("span", { class: "tag" }, data.tag_names[tag]));
-    yield element("p", { class: "tags" }, ...tags);
+function* facts({ id, query, tags, expected, gold, more, systems }) {
+  yield element("h2", { id: "question-title" }, query || id);
+  if (tags.length) {
+    const names = tags.map((tag) => element("span", { class: "tag" }, about.tag_names[tag]));
+    yield element("p", { class: "tags" }, ...names);
   }
-  if (data.expected && data.expected[question] !== null) {
+  if (expected !== null) {
     yield element("h3", {}, say("expected"));
-    yield element("p", { class: "expected" }, data.expected[question]);
+    yield element("p", { class: "expected" }, expected);
   }
   yield element("h3", {}, say("gold"));
-  yield goldList(question);
+  yield goldList(gold, more, systems);
 }
 
-function goldList(question) {
+function goldList(gold, more, systems) {
   // Pieces without gain are labelled as no gold.
-  const pieces = [...data.gold[question].entries()].filter(([, piece]) => piece[1] > 0);
+  const pieces = [...gold.entries()].filter(([, piece]) => piece[1] > 0);
   if (!pieces.length) return element("p", {}, say("no_gold"));
   const items = pieces.map(([i, [kind, gain, group, name, place, text]]) => {
-    const about = [say(`kind.${kind}`, { name, place })];
-    if (gain !== 1) about.push(say("gain", { gain }));
-    if (group !== null) about.push(say("alternative", { group }));
-    const missing = data.of.filter((of) => (of.lost[question] || []).includes(i)).length;
-    if (missing) about.push(say(missing === nSystems ? "lost_everywhere" : "lost_somewhere", { n: missing }));
+    const where = [say(`kind.${kind}`, { name, place })];
+    if (gain !== 1) where.push(say("gain", { gain }));
+    if (group !== null) where.push(say("alternative", { group }));
+    const missing = systems.filter(({ lost }) => lost.includes(i)).length;
+    if (missing) where.push(say(missing === nSystems ? "lost_everywhere" : "lost_somewhere", { n: missing }));
     return element(
       "li",
       {},
       text === null ? null : element("q", {}, text),
-      element("span", { class: "where" }, about.join(say("separator"))),
+      element("span", { class: "where" }, where.join(say("separator"))),
     );
   });
-  const more = data.gold_more[question];
   if (more) items.push(element("li", {}, say("gold_more", { n: more })));
   // Names alone are many to a line; of many texts the first ones are enough to begin with.
   if (pieces.every(([, piece]) => piece[5] === null)) return element("ul", { class: "gold brief" }, ...items);
-  const list = (part) => element("ul", { class: "gold" }, ...part);
-  if (items.length <= GOLD_AT_FIRST) return list(items);
+  const listed = (part) => element("ul", { class: "gold" }, ...part);
+  if (items.length <= GOLD_AT_FIRST) return listed(items);
   const n = items.length - GOLD_AT_FIRST + (more ? more - 1 : 0);
-  const rest = element("details", {}, element("summary", {}, say("gold_more", { n })), list(items.slice(GOLD_AT_FIRST)));
-  return element("div", {}, list(items.slice(0, GOLD_AT_FIRST)), rest);
+  const rest = element("details", {}, element("summary", {}, say("gold_more", { n })), listed(items.slice(GOLD_AT_FIRST)));
+  return element("div", {}, listed(items.slice(0, GOLD_AT_FIRST)), rest);
 }
 
 // All systems ----------------------------------------------------------------------------------------------------
 
 function systemRow(s, question) {
-  const name = element("button", { type: "button", class: "plain", "data-system": s }, data.systems[s]);
-  const list = listOf(s, question);
-  const first = list.findIndex(({ gain }) => gain > 0);
+  const name = element("button", { type: "button", class: "plain", "data-system": s }, about.systems[s]);
+  const { values, list: passages } = question.systems[s];
+  const first = passages.findIndex(({ gain }) => gain > 0);
   return element(
     "tr",
     { class: view.pair.includes(s) ? "chosen" : null },
     element("th", { scope: "row" }, name),
-    ...columns.map((column) => element("td", {}, column.text(column.value(s, question)))),
-    element("td", {}, first >= 0 ? String(first + 1) : list.length < data.depth ? "–" : `> ${data.depth}`),
-    element("td", { class: "text" }, outcomeOf(s, question)),
+    ...values.map((value) => element("td", {}, value)),
+    element("td", {}, first >= 0 ? String(first + 1) : passages.length < about.depth ? "–" : `> ${about.depth}`),
+    element("td", { class: "text" }, outcomeOf(s, view.question)),
   );
 }
 
 // Lists ----------------------------------------------------------------------------------------------------------
 
-function listOf(s, question) {
-  const { starts, entry, gain } = lists();
-  const list = s * data.ids.length + question;
-  const places = [];
-  for (let i = starts[list]; i < starts[list + 1]; i++) places.push({ entry: entry[i], gain: data.gains[gain[i]] });
-  return places;
-}
-
-const entriesOf = (s, question) => listOf(s, question).map(({ entry }) => entry);
-
-// `items` finds the places of the list, once it is shown.
+// What a system made of a question, beside another system; `items` finds the places of the list, once it is shown.
 function* system(s, question, other, items) {
-  const of = data.of[s];
+  const own = question.systems[s];
   // Of several systems, the table above has these.
   if (nSystems === 1) {
-    const values = columns.map((column, j) => `${data.measures[j]} ${column.text(column.value(s, question))}`);
-    yield element("p", { class: "values" }, ...values.map((value) => element("span", {}, value)));
-    yield element("p", { class: "said" }, outcomeOf(s, question));
+    const values = own.values.map((value, j) => element("span", {}, `${about.measures[j]} ${value}`));
+    yield element("p", { class: "values" }, ...values);
+    yield element("p", { class: "said" }, outcomeOf(s, view.question));
   }
-  if (of.failures[question] !== undefined) {
-    yield element("p", { class: "said lost" }, say("failure", { why: of.failures[question] }));
-  }
-  const became = answerOf(s, question);
-  if (became !== undefined) yield element("p", { class: "said" }, data.answer_names[became]);
-  const judged = of.judged[question];
-  if (judged !== undefined) {
+  if (own.failure !== undefined) yield element("p", { class: "said lost" }, say("failure", { why: own.failure }));
+  const became = list.answer(s, view.question);
+  if (became !== undefined) yield element("p", { class: "said" }, about.answer_names[became]);
+  if (own.judged !== undefined) {
     yield element("h3", {}, say("answer"));
-    yield judgedAnswer(judged, entriesOf(s, question), items);
-  } else if (of.answers[question] !== undefined) {
-    const answer = of.answers[question];
+    yield judgedAnswer(own.judged, own.list, items);
+  } else if (own.answer !== undefined) {
     yield element("h3", {}, say("answer"));
-    yield element("div", { class: "answer" }, answer === null ? say("left_out") : answer);
+    yield element("div", { class: "answer" }, own.answer === null ? say("left_out") : own.answer);
   }
-  yield ranked(s, question, other);
+  yield ranked(s, own, other, question.systems[other]);
 }
 
-function ranked(s, question, other) {
-  const list = listOf(s, question);
-  if (!list.length) return element("p", { class: "said" }, say(data.depth ? "nothing_retrieved" : "lists_left_out"));
-  const moved = other === undefined ? [] : moves(entriesOf(s, question), entriesOf(other, question));
-  const items = list.map(({ entry, gain }, place) => {
-    const item = chunk(place + 1, entry, gain, s, question);
-    if (other !== undefined) item.firstChild.append(move(moved[place], s === view.pair[1], data.systems[other]));
-    if (data.k && place === data.k) item.prepend(element("div", { class: "cut" }, say("below_k", { k: data.k })));
+function ranked(s, own, other, beside) {
+  if (!own.list.length) return element("p", { class: "said" }, say(about.depth ? "nothing_retrieved" : "lists_left_out"));
+  const entries = (passages) => passages.map(({ entry }) => entry);
+  const moved = beside === undefined ? [] : moves(entries(own.list), entries(beside.list));
+  const items = own.list.map((passage, place) => {
+    const item = chunk(place + 1, passage, own.hasEvidence);
+    if (beside !== undefined) item.firstChild.append(move(moved[place], s === view.pair[1], about.systems[other]));
+    if (about.k && place === about.k) item.prepend(element("div", { class: "cut" }, say("below_k", { k: about.k })));
     return item;
   });
   return element("ol", { class: "chunks" }, ...items);
@@ -128,7 +113,7 @@ function ranked(s, question, other) {
 function move(step, arrived, other) {
   const [sign, meaning, kind] =
     step === null
-      ? [arrived ? "+" : "–", say("move.only", { other, depth: data.depth }), "only"]
+      ? [arrived ? "+" : "–", say("move.only", { other, depth: about.depth }), "only"]
       : step.up === 0
         ? ["=", say("move.same", { other, rank: step.there + 1 }), "same"]
         : [
@@ -144,16 +129,14 @@ function move(step, arrived, other) {
   );
 }
 
-function chunk(rank, entry, gain, s, question) {
+function chunk(rank, { entry, id, doc, text, marks, gain }, hasEvidence) {
   const isGold = gain !== null && gain > 0;
-  const name = element("div", { class: "name" }, element("b", {}, data.chunk_ids[entry]));
-  const doc = data.chunk_docs ? data.chunk_docs[entry] : -1;
-  if (doc >= 0 && !data.chunk_ids[entry].startsWith(data.doc_names[doc]))
-    name.append(element("span", {}, data.doc_names[doc]));
+  const name = element("div", { class: "name" }, element("b", {}, id));
+  if (doc !== undefined && !id.startsWith(doc)) name.append(element("span", {}, doc));
   if (isGold) name.append(element("span", { class: "gain" }, say("chunk_gain", { gain })));
-  else if (gain === null && !data.of[s].evidence) name.append(element("span", {}, say("unjudged")));
+  else if (gain === null && !hasEvidence) name.append(element("span", {}, say("unjudged")));
   const body = element("div", {}, name);
-  if (data.chunk_texts && data.chunk_texts[entry] !== "") body.append(textOf(entry, question, isGold));
+  if (text !== undefined && text !== "") body.append(textOf(text, marks, isGold));
   return element(
     "li",
     { class: isGold ? "is-gold" : null, "data-entry": entry },
@@ -162,30 +145,46 @@ function chunk(rank, entry, gain, s, question) {
   );
 }
 
-function textOf(entry, question, isGold) {
-  const text = data.chunk_texts[entry];
+function textOf(text, marks, isGold) {
   if (text === null) return element("p", { class: "text" }, say("left_out"));
-  const marks = data.marks[question]?.[entry] || [];
   const parts = stretches(text, marks, isGold).map(([part, isMarked]) => (isMarked ? element("mark", {}, part) : part));
   return element("p", { class: "text" }, ...parts);
 }
 
 // Showing --------------------------------------------------------------------------------------------------------
 
-function show() {
-  const { question, pair } = view;
-  if (question === null) {
+// The system whose button was pressed, which is to have the focus in the table that is written again.
+let again = null;
+
+// Beside the list where there is room for both, else above everything.
+const wide = matchMedia("(min-width: 72rem)");
+
+function open() {
+  if (dialog.open) return;
+  dialog.closest("details.fold").open = true;
+  if (wide.matches) dialog.show();
+  else dialog.showModal();
+  byId("question-close").focus({ preventScroll: wide.matches });
+}
+
+async function show() {
+  const { question: place, pair } = view;
+  if (place === null) {
     dialog.close();
+    showCurrentRow();
     return;
   }
-  const key = JSON.stringify([question, pair]);
+  const key = JSON.stringify([place, pair]);
   if (key === dialog.dataset.shown && dialog.open) return;
-  const another = JSON.parse(dialog.dataset.shown ?? "[]")[0] !== question;
+  const another = JSON.parse(dialog.dataset.shown ?? "[]")[0] !== place;
   dialog.dataset.shown = key;
-  const [before, after] = neighbours(rowsOfTable(), question);
+  const question = await source.question(place);
+  // The reader may have gone on, or changed the language, meanwhile.
+  if (dialog.dataset.shown !== key || view.question !== place || !dialog.isConnected) return;
+  const [before, after] = neighbours(rowsOfTable(), place);
   byId("question-before").disabled = before === undefined;
   byId("question-after").disabled = after === undefined;
-  byId("question-id").textContent = data.ids[question];
+  byId("question-id").textContent = question.id;
   if (another) byId("question-facts").replaceChildren(...facts(question));
   byId("question-systems")?.tBodies[0].replaceChildren(...order.map((s) => systemRow(s, question)));
   for (const [i, side] of sides.entries()) {
@@ -193,10 +192,10 @@ function show() {
     const items = () => side.querySelectorAll("ol.chunks > li");
     side.replaceChildren(...system(pair[i], question, pair[1 - i], items));
   }
-  if (!dialog.open) {
-    dialog.showModal();
-    byId("question-close").focus();
-  }
+  open();
+  showCurrentRow();
+  if (again !== null) byId("question-systems").querySelector(`button[data-system="${again}"]`).focus();
+  again = null;
   if (another) dialog.scrollTop = 0;
   for (const text of dialog.querySelectorAll(".text")) {
     // What scrolls can be scrolled from the keyboard.
@@ -222,21 +221,24 @@ export function startDialog() {
   byId("question-systems")?.addEventListener("click", (event) => {
     const button = event.target.closest("tr")?.querySelector("button[data-system]");
     if (!button) return;
-    const s = Number(button.dataset.system);
-    beside(1, s);
-    byId("question-systems").querySelector(`button[data-system="${s}"]`).focus();
+    again = button.dataset.system;
+    beside(1, Number(again));
   });
   dialog.addEventListener("close", () => {
     if (view.question !== null) change({ question: null });
   });
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+    if (event.target === dialog && dialog.matches(":modal")) dialog.close();
   });
   dialog.addEventListener("keydown", (event) => {
     if (event.target.matches(".text, .scroll, select")) return;
     if (event.key === "ArrowLeft") step(0);
     if (event.key === "ArrowRight") step(1);
   });
+  // Dialogs above the page do so of themselves.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && dialog.open && !dialog.matches(":modal")) dialog.close();
+  }, lifetime());
   // The same passage in both lists is marked while the mouse is on one of them.
   for (const side of sides) {
     side.addEventListener("mouseover", (event) => {

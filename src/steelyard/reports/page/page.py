@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 _WHAT = "the HTML report"
 _MODULES = (
-    "page/computing", "page/base", "page/view", "page/table", "page/answer", "page/dialog", "page/systems",
-    "page/report",
+    "page/computing", "page/source", "page/base", "page/view", "page/table", "page/answer", "page/dialog",
+    "page/systems", "page/report",
 )  # fmt: skip
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)

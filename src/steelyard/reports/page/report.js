@@ -5,7 +5,7 @@ import { byId, element } from "../html/elements.js";
 import { followLight, held, isDark, lifetime, say } from "../html/shell.js";
 import { fileName } from "../html/texts.js";
 import { fewer, fitted, lazily, pairs, systemsOf } from "./computing.js";
-import { columns, data, nQuestions, whole } from "./base.js";
+import { about, list, whole } from "./base.js";
 import { startDialog } from "./dialog.js";
 import { foldBelow, startSystems } from "./systems.js";
 import { startTable } from "./table.js";
@@ -40,7 +40,7 @@ class Chart {
 
   spec() {
     const spec = this.change(structuredClone(specs()[this.name]));
-    return this.folded ? fewer(spec, data.baseline) : spec;
+    return this.folded ? fewer(spec, about.baseline) : spec;
   }
 
   // The chart by itself: with its title, on white, as wide as charts of files are.
@@ -131,24 +131,24 @@ function startScatter() {
   const summary = byId("scatter-said");
   const redraw = () => {
     const [x, y] = [Number(across.value), Number(up.value)];
-    const column = columns[0];
+    const column = list.columns[0];
     const { rows, above, below, even } = pairs(
       (q) => column.value(x, q),
       (q) => column.value(y, q),
-      nQuestions,
+      list.n,
     );
-    const said = { across: data.systems[x], up: data.systems[y], above, below, even };
-    const counts = { n: whole.format(nQuestions), total: whole.format(data.n_questions) };
+    const said = { across: about.systems[x], up: about.systems[y], above, below, even };
+    const counts = { n: whole.format(list.n), total: whole.format(about.n_questions) };
     summary.textContent =
-      nQuestions < data.n_questions ? say("scatter_said_of_sample", { ...said, ...counts }) : say("scatter_said", said);
+      list.n < about.n_questions ? say("scatter_said_of_sample", { ...said, ...counts }) : say("scatter_said", said);
     // A point opens to the lists of the two systems that it compares.
     chart.shown = { pair: [x, y] };
     chart.change = (spec) => {
       const dots = spec.layer[1];
       dots.data = { values: rows };
       for (const layer of spec.layer) {
-        layer.encoding.x.title = data.systems[x];
-        layer.encoding.y.title = data.systems[y];
+        layer.encoding.x.title = about.systems[x];
+        layer.encoding.y.title = about.systems[y];
       }
       return spec;
     };

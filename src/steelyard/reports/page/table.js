@@ -15,12 +15,12 @@ import {
   shortened,
   signed,
 } from "./computing.js";
-import { answerOf, columns, data, nQuestions, nSystems, order, outcomeOf, stageOf, statusOf, whole } from "./base.js";
+import { about, list, nSystems, order, outcomeOf, whole } from "./base.js";
 import { facts, follow, change, view } from "./view.js";
 
 const table = byId("question-table");
 const filter = (name) => byId(`filter-${name}`);
-const texts = lazily(() => searchable(data));
+const texts = lazily(() => searchable({ ...list, tag_names: about.tag_names }));
 const shown = { page: 0, rows: [], heads: "", asked: "" };
 
 export const rowsOfTable = () => shown.rows;
@@ -30,72 +30,83 @@ export const rowsOfTable = () => shown.rows;
 function fittingRows() {
   return fitting(
     {
-      n: nQuestions,
-      tags: data.tags,
+      n: list.n,
+      tags: list.tags,
       texts,
-      stage: (q) => stageOf(view.system, q),
-      status: (q) => statusOf(view.system, q),
-      answer: (q) => answerOf(view.system, q),
+      stage: (q) => list.stage(view.system, q),
+      status: (q) => list.status(view.system, q),
+      answer: (q) => list.answer(view.system, q),
     },
     view,
   );
 }
 
 const differs = () => view.systems.length === 2;
-const spreadOf = (question) => difference(view.systems.map((s) => columns[view.measure ?? 0].value(s, question)));
+const spreadOf = (question) => difference(view.systems.map((s) => list.columns[view.measure ?? 0].value(s, question)));
 
 // What a column of the table is sorted by.
 function sortKey(column) {
   if (column === "id") return (q) => q;
   if (column === "spread") return spreadOf;
-  if (column === "outcome") return (q) => stageOf(view.system, q);
+  if (column === "outcome") return (q) => list.stage(view.system, q);
   const [measure, system] = column.split("/").map(Number);
-  return (q) => columns[measure].value(system, q);
+  return (q) => list.columns[measure].value(system, q);
 }
 
 function row(question) {
-  const tags = data.tags[question].map((tag) => element("span", { class: "tag" }, data.tag_names[tag]));
-  const query = data.queries[question];
+  const tags = list.tags[question].map((tag) => element("span", { class: "tag" }, about.tag_names[tag]));
+  const query = list.queries[question];
   const name = element(
     "th",
     { scope: "row" },
     element(
       "button",
       { class: "plain", type: "button", "data-question": question },
-      shortened(query || data.ids[question], 160),
+      shortened(query || list.ids[question], 160),
     ),
-    element("small", {}, query ? element("span", { class: "tag id" }, data.ids[question]) : null, ...tags),
+    element("small", {}, query ? element("span", { class: "tag id" }, list.ids[question]) : null, ...tags),
   );
-  return element("tr", {}, name, ...columnsOf(view, facts).map((column) => cell(column, question)));
+  return element("tr", { "aria-current": view.question === question ? "true" : null }, name, ...columnsOf(view, facts).map((column) => cell(column, question)));
 }
 
 function cell(key, question) {
   if (key === "outcome") return element("td", { class: "text" }, outcomeOf(view.system, question));
   const value = sortKey(key)(question);
   if (key === "spread") {
-    const text = columns[view.measure ?? 0].text(value);
+    const text = list.columns[view.measure ?? 0].text(value);
     return element("td", {}, differs() && value !== null ? signed(text) : text);
   }
-  const column = columns[Number(key.split("/")[0])];
+  const column = list.columns[Number(key.split("/")[0])];
   const item = element("td", { class: "value" }, column.text(value));
   const top = column.top();
   if (value !== null && top > 0) item.style.setProperty("--share", Math.max(0, Math.min(1, value / top)));
   return item;
 }
 
+// The row of the question that is shown in full.
+export function showCurrentRow() {
+  for (const button of table.tBodies[0].querySelectorAll("[data-question]")) {
+    const line = button.closest("tr");
+    if (Number(button.dataset.question) === view.question) {
+      line.setAttribute("aria-current", "true");
+      line.scrollIntoView({ block: "nearest" });
+    } else line.removeAttribute("aria-current");
+  }
+}
+
 // Heads ----------------------------------------------------------------------------------------------------------
 
 function headName(key) {
   if (key === "id") return [say("head.question")];
-  if (key === "outcome") return [nSystems > 1 ? say("head.outcome_of", { system: data.systems[view.system] }) : say("head.outcome")];
+  if (key === "outcome") return [nSystems > 1 ? say("head.outcome_of", { system: about.systems[view.system] }) : say("head.outcome")];
   if (key === "spread") {
-    const [first, second] = view.systems.map((s) => data.systems[s]);
+    const [first, second] = view.systems.map((s) => about.systems[s]);
     return [differs() ? say("head.difference", { first, second }) : say("head.spread")];
   }
   const [measure, system] = key.split("/").map(Number);
-  if (nSystems === 1) return [data.measures[measure]];
-  const several = view.measure === null && data.measures.length > 1;
-  return [data.systems[system], several ? element("small", {}, data.measures[measure]) : null];
+  if (nSystems === 1) return [about.measures[measure]];
+  const several = view.measure === null && about.measures.length > 1;
+  return [about.systems[system], several ? element("small", {}, about.measures[measure]) : null];
 }
 
 function head(key) {
@@ -126,7 +137,7 @@ function showRows() {
         from: whole.format(begin + 1),
         to: whole.format(begin + rows.length),
         total: whole.format(shown.rows.length),
-        all: whole.format(nQuestions),
+        all: whole.format(list.n),
       })
     : say("none");
   byId("before").disabled = number === 0;
@@ -159,12 +170,12 @@ function rowsOfFile() {
   const keys = columnsOf(view, facts);
   const named = (key) => {
     const [measure, system] = key.split("/");
-    return key.includes("/") ? `${data.measures[measure]} ${data.systems[system]}` : key;
+    return key.includes("/") ? `${about.measures[measure]} ${about.systems[system]}` : key;
   };
   const rows = shown.rows.map((q) => [
-    data.ids[q],
-    data.queries[q],
-    data.tags[q].map((tag) => data.tag_names[tag]).join(" "),
+    list.ids[q],
+    list.queries[q],
+    list.tags[q].map((tag) => about.tag_names[tag]).join(" "),
     ...keys.map((key) => cell(key, q).textContent.replace("–", "")),
   ]);
   return [["query_id", "query", "tags", ...keys.map(named)], ...rows];

@@ -2,12 +2,12 @@
 import { byId } from "../html/elements.js";
 import { lifetime } from "../html/shell.js";
 import { addressOf, firstView, viewAt } from "./computing.js";
-import { data } from "./base.js";
+import { about, list } from "./base.js";
 
 const outcomes = [...(byId("filter-outcome")?.options ?? [])].map((option) => option.value);
 // Where all questions have one outcome, it is no column.
 const sections = [...document.querySelectorAll("section[id]")].map((section) => section.id);
-export const facts = { ...data, outcomes, has_outcomes: outcomes.length > 2, sections };
+export const facts = { ...about, ids: list.ids, outcomes, has_outcomes: outcomes.length > 2, sections };
 export const view = firstView(facts);
 const followers = [];
 
