@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.judges.registry import judge_names, make_judge
+from steelyard.judges.registry import JUDGES as REGISTERED
+from steelyard.judges.registry import make_judge
 from steelyard.judges.verdict import Case, Judge, Verdict
 from tests.judges.llm_server import QUICK, judging
 from tests.judges.own_judges import within
@@ -75,7 +76,7 @@ def verdicts(judge: Judge, cases: list[Case]) -> list[list[Verdict]]:
 
 
 def test_every_registered_judge_is_tried() -> None:
-    assert set(judge_names()) == set(JUDGES) - {"own"}
+    assert set(REGISTERED.names()) == set(JUDGES) - {"own"}
 
 
 @pytest.mark.parametrize("cases", [CASES, ODD_CASES], ids=["plain", "odd"])

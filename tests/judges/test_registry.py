@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.judges.asking import Asking
-from steelyard.judges.registry import PairJudge, judge_class, judge_named, judge_names, make_judge
+from steelyard.judges.registry import JUDGES, PairJudge, judge_named, make_judge
 from steelyard.judges.verdict import Case, Verdict
 from tests.judges.own_judges import SHARE, Share, Whole, within
 
@@ -123,10 +123,10 @@ def test_what_is_no_judge_is_refused(judge: object, settings: dict[str, Any], me
 
 @pytest.mark.parametrize("name", ["embedding", "lexical", "llm", "nli"])
 def test_our_judges_are_registered_and_a_name_that_is_taken_is_refused(name: str) -> None:
-    assert name in judge_names()
+    assert name in JUDGES.names()
     with pytest.raises(InputError, match=f"a judge called {name!r} exists"):
         judge_named(name)(Share)
-    assert judge_class(name).name == name
+    assert JUDGES.get(name).name == name
 
 
 def test_no_judge_is_imported_but_the_one_that_judges() -> None:

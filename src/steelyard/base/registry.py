@@ -30,6 +30,7 @@ class Registry(Generic[T]):
     homes     name -> the module of ours that registers it, imported when this name is looked up
     origin    what two items must share for the second to replace the first; by default module and qualified name
     error     what is raised for a name that is taken
+    hint      added to the message about a name that there is not
 
     >>> shapes = Registry[type]("shape")
     >>> @shapes.register("round")
@@ -50,8 +51,10 @@ class Registry(Generic[T]):
         homes: Mapping[str, str] = MappingProxyType({}),
         origin: Callable[[T], object] = qualified_name,
         error: type[SteelyardError] = InputError,
+        hint: str = "",
     ) -> None:
-        self.what, self._group, self._modules, self._homes = what, group, tuple(modules), homes
+        self.what, self._hint, self._group = what, hint, group
+        self._modules, self._homes = tuple(modules), homes
         self._origin, self._error = origin, error
         self._items: dict[str, T] = {}
 
@@ -89,15 +92,14 @@ class Registry(Generic[T]):
             self._load()
         return self._items.get(name)
 
-    def get(self, name: str, *, hint: str = "") -> T:
+    def get(self, name: str) -> T:
         """The item of this name.
 
-        hint     added to the message
         Raises   InputError with the nearest names.
         """
         item = self.find(name)
         if item is None:
-            raise InputError(f"no {self.what} is called {name!r}; {nearest(name, self.names())}{hint}")
+            raise InputError(f"no {self.what} is called {name!r}; {nearest(name, self.names())}{self._hint}")
         return item
 
     def names(self) -> list[str]:

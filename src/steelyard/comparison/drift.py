@@ -21,7 +21,7 @@ from steelyard.experiment.table.recipes import (
     first_difference,
     judges_differ,
     methods,
-    needs_verdicts,
+    reads_verdicts,
 )
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
@@ -147,7 +147,7 @@ class JudgeShifts:
 
 def without_tests(sample: Sample, scores: Scores) -> Sample:
     """The sample as it was judged, in which systems that were judged in different ways cannot be told apart."""
-    if not needs_verdicts(sample.measure):
+    if not reads_verdicts(sample.measure):
         return sample
     how: dict[str, list[Mapping[str, Any]]] = {}
     for system, method in methods(scores):
@@ -174,7 +174,7 @@ def judge_shifts(
     anchors    verdicts of both judges on answers that were kept for it, or None
     Raises     InputError where judges differ and there is nothing to measure by how much.
     """
-    specs = [measure for measure in scores.measures if needs_verdicts(measure)]
+    specs = [measure for measure in scores.measures if reads_verdicts(measure)]
     if not judges_differ([scores]):
         return _of_dates(scores, specs, weighing, plan, anchors)
     if weighing is None and anchors is None:

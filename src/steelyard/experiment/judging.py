@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -18,6 +18,7 @@ from steelyard.base.errors import InputError, OutputError
 from steelyard.base.own_code import own_code
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress
+from steelyard.base.registry import Registry
 from steelyard.base.result import Result
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.outputs import Outputs
@@ -28,9 +29,9 @@ from steelyard.judges.answers.cases import TABLES
 from steelyard.judges.judging import DEFAULTS, JudgeOptions, asked_of, judge_answers, judge_recipe
 from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
-from steelyard.judges.registry import file_name, judge_class, judging_command, last_name, make_judge
+from steelyard.judges.registry import JUDGES, file_name, judging_command, last_name, make_judge
 from steelyard.judges.tables.verdicts import FOLDER, Verdicts
-from steelyard.judges.verdict import Judge, VerdictTable
+from steelyard.judges.verdict import VerdictTable
 from steelyard.services.cache import CACHE_NAME
 
 
@@ -51,31 +52,23 @@ def kept(files: Mapping[str, Path]) -> Mapping[str, Path]:
     return {name: file for name, file in files.items() if file.exists()}
 
 
-def lent(
-    judge: object, settings: Mapping[str, Any], files: Mapping[str, Path], progress: Progress
-) -> AbstractContextManager[Judge]:
-    """The judge of a name, or of the user's own, as `lent_by` gives it."""
-    return lent_by(judge_class, make_judge, judge, settings, files=files, progress=progress)
-
-
 @contextmanager
-def lent_by(
-    class_of: Callable[[str], Callable[..., Any]],
-    make: Callable[[object, Mapping[str, Any]], T],
+def lent(
     judge: object,
     settings: Mapping[str, Any],
-    *,
     files: Mapping[str, Path],
     progress: Progress,
+    make: Callable[[object, Mapping[str, Any]], T],
+    registry: Registry[Callable[..., Any]],
 ) -> Iterator[T]:
-    """A judge, closed afterwards where it was made here.
+    """The judge of a name, or of the user's own, closed afterwards where it was made here.
 
-    class_of   the class of a name;   make   makes the judge of a name, or of the user's own, with settings
     files      of a judge that asks a model, by setting, unless the settings name others
+    make       makes it with settings;   registry   of the names
     """
     values = dict(settings)
     if isinstance(judge, str) and ":" not in judge:
-        parameters = inspect.signature(class_of(judge)).parameters
+        parameters = inspect.signature(registry.get(judge)).parameters
         if "progress" in parameters:
             values.setdefault("progress", progress)
         for name, file in files.items():
@@ -196,7 +189,8 @@ def judge_run(
     asked, system = open_answers(questions, outputs)
     answered, save = _answers(system), options.save
     _check_place(system, save, must_keep=options.must_keep)
-    with lent(judge, settings, _run_files(system, save), options.progress) as own_judge:
+    files = _run_files(system, save)
+    with lent(judge, settings, files, options.progress, make_judge, JUDGES) as own_judge:
         file = verdict_file(system, save, own_judge.name)
         with nullcontext() if file is None else writing(file, alone=save is True):
             own_options = replace(options, calibration=calibration)
@@ -246,7 +240,8 @@ def plan_judging(
     calibration, settings = calibrated_settings(judge, options.settings, options.calibration)
     asked, system = open_answers(questions, outputs)
     answered = _answers(system)
-    with lent(judge, settings, kept(_run_files(system, options.save)), no_progress) as own_judge:
+    files = kept(_run_files(system, options.save))
+    with lent(judge, settings, files, no_progress, make_judge, JUDGES) as own_judge:
         judge_recipe(own_judge, calibration)
         cases, *refined = asked_of(asked, answered, own_judge, options)
         plan = getattr(own_judge, "plan", None)

@@ -24,6 +24,7 @@ from steelyard.judges.answers.cases import drafts
 from steelyard.judges.asking import Asking
 from steelyard.judges.judging import calls_of, judge_recipe
 from steelyard.judges.people.calibration import Calibration
+from steelyard.judges.registry import JUDGES, make_judge
 from steelyard.judges.self_tests import SelfTest, SelfTests
 from steelyard.judges.trials.trials import MAKERS, Trial, failure, materials, trials
 from steelyard.judges.verdict import Case, Judge, Verdict
@@ -129,7 +130,7 @@ class SelfTestOptions:
         """Try a judge as `self_test` does."""
         opened, settings = calibrated_settings(judge, self.settings, self.calibration)
         listed, facts = self._trials(questions, outputs)
-        with lent(judge, settings, self._files(), progress) as own_judge:
+        with lent(judge, settings, self._files(), progress, make_judge, JUDGES) as own_judge:
             tests = _tests(own_judge, listed, opened, facts, progress)
         if opened is not None and isinstance(self.calibration, str | os.PathLike):
             opened.with_self_tests(tuple(tests.tests)).write(self.calibration)
@@ -140,7 +141,7 @@ class SelfTestOptions:
         opened, settings = calibrated_settings(judge, self.settings, self.calibration)
         listed, facts = self._trials(questions, outputs)
         cases, again = _cases(listed)
-        with lent(judge, settings, kept(self._files()), no_progress) as own_judge:
+        with lent(judge, settings, kept(self._files()), no_progress, make_judge, JUDGES) as own_judge:
             judge_recipe(own_judge, opened)
             plan = getattr(own_judge, "plan", None)
             calls = asdict(plan(cases, again=again)) if callable(plan) else {}

@@ -189,27 +189,18 @@ def _facts(thing: Any) -> dict[str, Any]:
     return facts
 
 
+OWN_HINT = " (your own: module:object)"
 _HOMES = {"embedding": "embedding", "lexical": "lexical.judge", "llm": "llm.judge", "nli": "nli"}
-_judges: Registry[Callable[..., Any]] = Registry(
-    "judge", group="steelyard.judges", homes={name: f"steelyard.judges.{home}" for name, home in _HOMES.items()}
+JUDGES: Registry[Callable[..., Any]] = Registry(
+    "judge",
+    hint=OWN_HINT,
+    group="steelyard.judges",
+    homes={name: f"steelyard.judges.{home}" for name, home in _HOMES.items()},
 )
 
 
-judge_named = _judges.register
+judge_named = JUDGES.register
 """Registers a class that makes a judge; its parameters are the settings."""
-
-
-def judge_names() -> list[str]:
-    """All registered judges."""
-    return _judges.names()
-
-
-def judge_class(name: str) -> Callable[..., Any]:
-    """The class of a registered judge.
-
-    Raises   InputError with the nearest names.
-    """
-    return _judges.get(name, hint=" (your own: module:object)")
 
 
 def judging_command(judge: str) -> str:
@@ -218,7 +209,7 @@ def judging_command(judge: str) -> str:
     >>> judging_command("lexical"), judging_command("llm")
     ('steelyard judge QUESTIONS RUN --judge lexical', 'steelyard judge QUESTIONS RUN --judge llm --model gpt-4.1-mini')
     """
-    options = needed_options(judge_class(judge)) if judge in judge_names() else ""
+    options = needed_options(JUDGES.get(judge)) if judge in JUDGES.names() else ""
     return f"steelyard judge QUESTIONS RUN --judge {judge} {options}".rstrip()
 
 
@@ -236,4 +227,4 @@ def make_judge(judge: object, settings: Mapping[str, Any] | None = None) -> Judg
         if not callable(getattr(thing, "judge", None)):
             check_own(judge, thing, "judge", "steelyard.judges")
         return check_name(own_judge(thing, settings, judge))
-    return check_name(cast("Judge", make_with(judge_class(judge), settings, f"judge {judge}", are_options=True)))
+    return check_name(cast("Judge", make_with(JUDGES.get(judge), settings, f"judge {judge}", are_options=True)))

@@ -24,9 +24,9 @@ from steelyard.data.chunk_table import Corpus
 from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.opening import open_corpus, open_pool
-from steelyard.experiment.judging import lent_by, model_files
+from steelyard.experiment.judging import lent, model_files
 from steelyard.experiment.pooling import Pool, graded_before, merged, run_pool, with_new
-from steelyard.judges.grading.graders import Grader, Grading, QueryDocument, grader_class, make_grader
+from steelyard.judges.grading.graders import GRADERS, Grader, Grading, QueryDocument, make_grader
 from steelyard.judges.grading.grades import (
     JUDGE,
     PEOPLE,
@@ -166,7 +166,7 @@ class LabelOptions:
 
     def _lent(self, judge: object, progress: Progress) -> AbstractContextManager[Grader]:
         files = {} if self.save is None or str(self.save) == "-" else model_files(Path(self.save))
-        return lent_by(grader_class, make_grader, judge, self.settings, files=files, progress=progress)
+        return lent(judge, self.settings, files, progress, make_grader, GRADERS)
 
     def _work(self, questions: object, sources: object) -> _Work:
         scale = scale_of(self.scale)

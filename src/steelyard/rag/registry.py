@@ -93,7 +93,10 @@ PROTOCOLS: Mapping[Role, type] = {
 _MODULES = ("chunking", "embedding", "generation", "llm_reranking", "reranking", "searching")
 _stages: dict[Role, Registry[Callable[..., Any]]] = {
     role: Registry(
-        f"{role} stage", group="steelyard.stages", modules=[f"steelyard.rag.stages.{name}" for name in _MODULES]
+        f"{role} stage",
+        group="steelyard.stages",
+        modules=[f"steelyard.rag.stages.{name}" for name in _MODULES],
+        hint=" (your own: module:object)",
     )
     for role in ROLES
 }
@@ -133,7 +136,7 @@ def make(role: Role, kind: str, settings: Mapping[str, Any], *, folder: Path | N
             return FunctionReranker.of(maker, settings)
         _check_fit(role, kind, maker)
     else:
-        maker = _stages[role].get(kind, hint=" (your own: module:object)")
+        maker = _stages[role].get(kind)
     if not callable(maker):
         if settings:
             raise InputError(f"{role} {kind}: is an object, not a class; it takes no settings ({', '.join(settings)})")

@@ -16,7 +16,7 @@ from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import ItemTable
 from steelyard.judges.people.calibration import UNDEFINED, Confusion, Estimate
 from steelyard.judges.people.review import ADJUDICATION, IN_TWO, Decision, Review, StratifiedSample
-from steelyard.judges.registry import judge_class, judge_names
+from steelyard.judges.registry import JUDGES
 from steelyard.judges.tables.items import items, verdicts_on
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Verdict
@@ -115,7 +115,7 @@ def decided_items(
     causes: dict[str, str] = dict.fromkeys(consensus, "no_verdict")
     for by_judge in verdicts:
         of_class = (
-            getattr(judge_class(by_judge.judge), "may_support", None) if by_judge.judge in judge_names() else None
+            getattr(JUDGES.get(by_judge.judge), "may_support", None) if by_judge.judge in JUDGES.names() else None
         )
         # Whether some threshold makes a verdict of this judge "supported".
         may_support: Callable[[Verdict], bool] = of_class or (lambda verdict: verdict.label != "not_judged")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.judges.grading.graders import Grader, Grading, QueryDocument, grader_names, make_grader
+from steelyard.judges.grading.graders import GRADERS, Grader, Grading, QueryDocument, make_grader
 from steelyard.judges.grading.grades import scale_of
 from tests.judges.llm_server import FILTERED, PATH, QUICK, REFUSAL, block, judging, says
 from tests.rag.server import Server, status
@@ -68,7 +68,7 @@ def test_settings_are_checked() -> None:
         make_grader("lexical", {"threshold": 1})
     with pytest.raises(InputError, match="takes no settings"):
         make_grader(lambda pairs: [], {"model": "m"})
-    assert grader_names() == ["lexical", "llm"]
+    assert GRADERS.names() == ["lexical", "llm"]
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ class Answers:
             if spec.definition.of_answers
             for note in bounds_notes(spec, [run.arrays for run in self._runs(spec)[first:end]], row)
         ]
-        if any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
+        if any(map(reads_verdicts, specs)):
             notes += [note for run in self.judged[first:end] for note in run.notes()]
         return [note for n, note in enumerate(notes) if note not in notes[:n]]
 
@@ -160,7 +160,7 @@ class Answers:
 
     def recipes(self, specs: Iterable[Measure]) -> dict[str, list[dict[str, Any]]]:
         """System -> what the verdicts on each of its runs depend on; empty where no measure needs any."""
-        if not any(spec.definition.of_answers and reads_verdicts(spec) for spec in specs):
+        if not any(map(reads_verdicts, specs)):
             return {}
         recipes = [dict(run.verdicts.recipe) for run in self.judged]
         return {system.name: recipes[a:b] for system, (a, b) in zip(self.weighed, self._bounds, strict=True)}

@@ -312,7 +312,7 @@ class Weighing:
 
         left_out   (s, q) questions that are in no mean
         """
-        judged = [spec for spec in specs if spec.definition.of_answers and reads_verdicts(spec)]
+        judged = [spec for spec in specs if reads_verdicts(spec)]
         clusters = None if self.clustering is None else self.clustering.codes
         corrections = dict[str, SystemCorrections]()
         for place, system in enumerate(self.weighed if judged else ()):

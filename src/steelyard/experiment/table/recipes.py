@@ -158,17 +158,10 @@ def comparable(scores: ScoreArrays) -> list[bool]:
     """By measure: whether values of its systems may be compared, as one judge, or people, decided about all of them."""
     apart = bool(first_apart([scores]))
     return [
-        not (apart and needs_verdicts(measure))
+        not (apart and reads_verdicts(measure))
         or all(str(measure) in scores.corrections.get(system, {}) for system in scores.systems)
         for measure in scores.measures
     ]
-
-
-def needs_verdicts(measure: Measure) -> bool:
-    """True if a judge decides about values of a measure."""
-    if not measure.definition.of_answers:
-        return False
-    return reads_verdicts(measure)
 
 
 def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -184,7 +177,7 @@ def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each run of a system, and how it was judged; none where no measure needs verdicts."""
     recipes = scores.recipe_parts.get("verdicts")
-    if recipes and any(map(needs_verdicts, scores.measures)):
+    if recipes and any(map(reads_verdicts, scores.measures)):
         from steelyard.judges.tables.verdicts import method_of  # Judges take a moment to import.
 
         for system in scores.systems:
@@ -194,12 +187,14 @@ def methods(scores: ScoreArrays) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @lru_cache(maxsize=256)
 def reads_verdicts(spec: Measure) -> bool:
-    """True if a measure of answers needs a judge: without any verdict, its value of some answer is not known.
+    """True if a measure is of answers and needs a judge: without any verdict, its value of some answer is not known.
 
     >>> from steelyard.measures import parse
-    >>> [reads_verdicts(parse(name)) for name in ("faithfulness", "exact_match", "citation_validity")]
-    [True, False, False]
+    >>> [reads_verdicts(parse(name)) for name in ("faithfulness", "exact_match", "citation_validity", "ndcg@5")]
+    [True, False, False, False]
     """
+    if not spec.definition.of_answers:
+        return False
     return bool((causes_of(spec, _unjudged_example(), spec(_unjudged_example())) == 1 + CAUSES.index(NOT_JUDGED)).any())
 
 

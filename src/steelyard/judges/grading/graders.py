@@ -14,6 +14,7 @@ from steelyard.base.settings import make_with
 from steelyard.judges.asking import listable
 from steelyard.judges.grading.grades import Scale
 from steelyard.judges.lexical.readings import Reading, Readings
+from steelyard.judges.registry import OWN_HINT
 
 
 class QueryDocument(NamedTuple):
@@ -118,24 +119,13 @@ def _grading(grade: Any, scale: Scale) -> Grading:
     return Grading(gain, "" if gain is not None else f"off the scale: {quoted(grade)}")
 
 
-_graders: Registry[Callable[..., Any]] = Registry("judge of relevance", homes={"llm": "steelyard.judges.grading.llm"})
+GRADERS: Registry[Callable[..., Any]] = Registry(
+    "judge of relevance", hint=OWN_HINT, homes={"llm": "steelyard.judges.grading.llm"}
+)
 
 
-grader_named = _graders.register
+grader_named = GRADERS.register
 """Registers a class that makes a judge of relevance; its parameters are the settings."""
-
-
-def grader_class(name: str) -> Callable[..., Any]:
-    """The class of a registered judge of relevance.
-
-    Raises   InputError with the nearest names.
-    """
-    return _graders.get(name, hint=" (your own: module:object)")
-
-
-def grader_names() -> list[str]:
-    """All registered judges of relevance."""
-    return _graders.names()
 
 
 def make_grader(judge: object, settings: Mapping[str, Any]) -> Grader:
@@ -144,7 +134,7 @@ def make_grader(judge: object, settings: Mapping[str, Any]) -> Grader:
     Raises   InputError for an unknown name or setting, and for what can be no judge.
     """
     if isinstance(judge, str) and ":" not in judge:
-        grader: Grader = make_with(grader_class(judge), settings, f"judge {judge}", are_options=True)
+        grader: Grader = make_with(GRADERS.get(judge), settings, f"judge {judge}", are_options=True)
         return grader
     if not isinstance(judge, str):
         return own_grader(judge, settings, judge)

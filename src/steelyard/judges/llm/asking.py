@@ -92,14 +92,6 @@ class ModelRequest(Generic[T]):
         return fenced_messages(self.task.name, self.language, {**self.texts, **items}, self.own_words)
 
 
-@dataclass(frozen=True)
-class ModelResult(Generic[T]):
-    """Values of a reply, by id; causes of the other ids."""
-
-    values: Mapping[str, T]
-    causes: Mapping[str, str]
-
-
 class Asker:
     """Asks one model, and keeps count.
 
@@ -121,7 +113,7 @@ class Asker:
 
     def run(
         self, requests: Sequence[ModelRequest[T]], stage: str, progress: Progress = no_progress
-    ) -> list[ModelResult[T]]:
+    ) -> list[ReplyEntries[T]]:
         """A result for each request, in their order; requests that are alike are asked once.
 
         Raises   StageError where no call can succeed (a wrong key, an unknown model, a server that is not there), and
@@ -162,10 +154,10 @@ class Asker:
 
     async def _run(
         self, requests: Mapping[bytes, ModelRequest[T]], replies: Mapping[bytes, Reply], meter: _Meter
-    ) -> dict[bytes, ModelResult[T]]:
+    ) -> dict[bytes, ReplyEntries[T]]:
         import asyncio  # Slow to import, and most judges need none.
 
-        results, remaining = dict[bytes, ModelResult[T]](), iter(requests.items())
+        results, remaining = dict[bytes, ReplyEntries[T]](), iter(requests.items())
 
         async def work() -> None:
             for key, request in remaining:
@@ -182,11 +174,11 @@ class Asker:
             await asyncio.gather(*workers, return_exceptions=True)
         return results
 
-    async def _result(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> ModelResult[T]:
+    async def _result(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> ReplyEntries[T]:
         """Result of one request; ids that its reply lacks are asked for once more."""
         first, cause = await self._reading(request, key, cached)
         if len(first.values) == len(request.items):
-            return ModelResult(first.values, {})
+            return ReplyEntries(first.values)
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
         refused = dict(first.causes)
@@ -199,7 +191,8 @@ class Asker:
             causes |= dict.fromkeys(second.conflicting, DISAGREES)
             refused |= second.causes
         absent = (item_id for item_id in missing.ids if item_id not in values)
-        return ModelResult(values, {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent} | causes)
+        left_out = {item_id: cause or refused.get(item_id, LEFT_OUT) for item_id in absent}
+        return ReplyEntries(values, causes=left_out | causes)
 
     async def _reading(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> tuple[ReplyEntries[T], str]:
         """Entries of a reply, and the cause where there is none and a second one would say no more."""

@@ -14,7 +14,8 @@ from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, no_progress
 from steelyard.judges.answers.refining import Refined
-from steelyard.judges.llm.asking import Asker, ModelRequest, ModelResult, numbered_items, parts
+from steelyard.judges.llm.asking import Asker, ModelRequest, numbered_items, parts
+from steelyard.judges.llm.replies import ReplyEntries
 from steelyard.judges.llm.tasks import (
     CLAIMS,
     LANGUAGES,
@@ -334,5 +335,5 @@ class LLMJudge(JudgingModel):
         return ModelRequest(NEW_NUGGETS, self._language(*answer.texts), {"answer": answer.texts[0], **question})
 
 
-def _verdicts(ids: Sequence[str], result: ModelResult[Verdict]) -> list[Verdict]:
+def _verdicts(ids: Sequence[str], result: ReplyEntries[Verdict]) -> list[Verdict]:
     return [result.values[i] if i in result.values else not_judged(result.causes[i]) for i in ids]
