@@ -298,9 +298,9 @@ def judges_asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     asked: list[object] = []
     plain = judging.judge_answers
 
-    def listening(questions: Any, outputs: Any, judge: Any, **options: Any) -> Any:
+    def listening(questions: Any, outputs: Any, judge: Any, *options: Any, **more: Any) -> Any:
         asked.extend([] if judge is None else [judge])
-        return plain(questions, outputs, judge, **options)
+        return plain(questions, outputs, judge, *options, **more)
 
     monkeypatch.setattr(judging, "judge_answers", listening)
     return asked
