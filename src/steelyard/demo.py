@@ -23,7 +23,7 @@ from steelyard.reports.formats.blocks import blocks_terminal
 from steelyard.reports.report import Report, report
 from steelyard.reports.views.judging import least_supported
 from steelyard.reports.views.report import report_sections
-from steelyard.reports.views.sheet import Section
+from steelyard.reports.views.view import Section
 from steelyard.reports.words import Words
 from steelyard.text.scripts import language_of
 

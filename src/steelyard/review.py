@@ -9,7 +9,7 @@ calibrate      a judge held against people's labels: threshold, agreement, sensi
 
 from __future__ import annotations
 
-from steelyard.reports.pooling import pool_review as pool
+from steelyard.reports.reviewing import pool_review as pool
 from steelyard.reports.reviewing import sample_review as sample
 from steelyard.reviewing.calibrating import calibrate_review as calibrate
 from steelyard.reviewing.importing import import_review as import_labels

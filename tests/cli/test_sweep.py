@@ -13,7 +13,7 @@ import pytest
 from steelyard.base.notes import Note
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import SweepNote, Swept, sweep
-from steelyard.reports.views.sweep import sweep_sheet
+from steelyard.reports.views.runs import sweep_sheet
 from steelyard.reports.words import read_words
 from tests.cli.command import complaint, printed
 from tests.rag import small

@@ -14,7 +14,7 @@ from steelyard.comparison.plan import TESTS
 from steelyard.comparison.result import COLUMNS, ComparisonRow
 from steelyard.data.segments import segments
 from steelyard.experiment.table.scores import Scores
-from steelyard.reports.views.headline import headline_numbers
+from steelyard.reports.views.verdicts import headline_numbers
 from steelyard.reports.words import read_words
 from steelyard.stats.power.detectable import min_detectable_difference
 from steelyard.stats.power.power import questions_needed

@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.experiment.table.json import as_json
 from steelyard.experiment.table.recipes import judges_differ
 from steelyard.reports.page.leaderboard import leaderboard_table
-from steelyard.reports.views.headline import headline
+from steelyard.reports.views.verdicts import headline
 from steelyard.reports.words import read_words
 from tests.experiment.judged import outputs, questions, record, verdicts
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
-from steelyard.reports.pooling import pool_review
-from steelyard.reports.reviewing import sample_review
+from steelyard.reports.reviewing import pool_review, sample_review
 from steelyard.reviewing.calibrating import calibrate
 from steelyard.reviewing.forms import ItemsFile
 from tests.bench.test_bench import write_bench

@@ -16,7 +16,7 @@ from steelyard.data.responses import Response, decode_response, encode_response
 from steelyard.diagnosis.diagnosing import diagnose
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.reports.views.run import run_lines
+from steelyard.reports.views.runs import run_lines
 from steelyard.reports.words import read_words
 from tests.cli.command import steelyard
 from tests.rag import small

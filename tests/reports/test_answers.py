@@ -18,8 +18,7 @@ from steelyard.reports.details.details import Details, Judging
 from steelyard.reports.details.limits import Limits
 from steelyard.reports.page.payload import payload
 from steelyard.reports.report import Report
-from steelyard.reports.views.judge_card import judge_card
-from steelyard.reports.views.report import report_sections
+from steelyard.reports.views.report import judge_card, report_sections
 from steelyard.reports.words import Words, read_words
 from tests.hypothesis_profiles import examples
 from tests.reports.reports import EVIL, TEXTS, evil, judged_report, judged_verdicts, judged_weighing

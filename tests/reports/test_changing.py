@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from steelyard.comparison.changes import Changes, Listed, Mover, SettingsDiff, list_change
-from steelyard.reports.formats.sheets import sheet_markdown, sheet_terminal
+from steelyard.reports.formats.blocks import sheet_markdown, sheet_terminal
 from steelyard.reports.views.changes import (
     changes_json,
     changes_sheets,

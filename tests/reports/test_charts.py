@@ -16,7 +16,6 @@ from steelyard.experiment.door.evaluation import weigh
 from steelyard.measures import parse
 from steelyard.reports.charts.drawing import curve_measures, draw_charts, scatter_pair
 from steelyard.reports.charts.plot import theme
-from steelyard.reports.charts.saving import save_charts
 from steelyard.reports.charts.shares import value_classes
 from steelyard.reports.details.limits import widest_questions
 from steelyard.reports.report import Report
@@ -190,17 +189,17 @@ def test_light_and_dark_differ_in_nothing_but_colours() -> None:
 
 def test_charts_are_saved(report: Report, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="saving charts needs the extra report")
-    svg = save_charts(report, tmp_path / "new" / "charts", words=read_words("zh"), formats=("svg",))
+    svg = report.save_charts(tmp_path / "new" / "charts", lang="zh", formats=("svg",))
     assert sorted(path.stem for path in svg) == sorted(NAMES)
     assert all(path.read_text("utf-8").startswith("<svg") for path in svg)
-    png = save_charts(ids_report(1), tmp_path, words=read_words("en"), formats=("png",))
+    png = ids_report(1).save_charts(tmp_path, lang="en", formats=("png",))
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in png)
 
 
 def test_charts_that_cannot_be_saved(report: Report, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="saving charts needs the extra report")
     with pytest.raises(InputError, match=r"not written as gif; there are svg and png"):
-        save_charts(report, tmp_path, words=read_words("en"), formats=("gif",))
+        report.save_charts(tmp_path, lang="en", formats=("gif",))
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match=r"cannot be written .*; name another folder"):
-        save_charts(report, tmp_path / "file", words=read_words("en"), formats=("svg",))
+        report.save_charts(tmp_path / "file", lang="en", formats=("svg",))

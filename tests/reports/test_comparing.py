@@ -11,10 +11,10 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import UNTAGGED
-from steelyard.reports.formats.sheets import sheet_latex, sheet_markdown, sheet_terminal
+from steelyard.reports.formats.blocks import sheet_latex, sheet_markdown, sheet_terminal
 from steelyard.reports.views.comparison import comparison_sheets
-from steelyard.reports.views.sheet import Sheet
 from steelyard.reports.views.verdicts import group_letters, verdict_text
+from steelyard.reports.views.view import Sheet
 from steelyard.reports.words import read_words
 from tests.comparison.test_comparison import VERDICTS, beside_first, drawn, scores_of
 

@@ -8,8 +8,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.reports.page.leaderboard import leaderboard_table
-from steelyard.reports.views.judge_card import judge_card
-from steelyard.reports.views.report import report_sections, verdict
+from steelyard.reports.views.report import judge_card, report_sections, verdict
 from steelyard.reports.words import read_words
 from tests.comparison.test_labels import labels_of, lenient, strict, weighing
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.reports.views.headline import headline, headline_numbers
+from steelyard.reports.views.verdicts import headline, headline_numbers
 from steelyard.reports.words import read_words
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import steelyard as sy
-from steelyard.reports.formats.sheets import sheet_latex
+from steelyard.reports.formats.blocks import sheet_latex
 from steelyard.reports.report import Report
 from steelyard.reports.views.report import differences_sheet, paper_sheet
-from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.view import Sheet
 from steelyard.reports.words import read_words
 from tests.reports.reports import ids_report, ids_weighing
 

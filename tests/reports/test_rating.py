@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.gates.profiles import Profile, profiles
 from steelyard.gates.ratings import rate
-from steelyard.reports.formats.sheets import sheet_terminal
+from steelyard.reports.formats.blocks import sheet_terminal
 from steelyard.reports.views.ratings import interval_text, level_text, rating_sheets, rating_text, text_in
 from steelyard.reports.words import Words, read_words
 from tests.gates.stated import scores_of, stated

@@ -13,8 +13,7 @@ from steelyard.data.folders.run_folder import read_run_folder
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import Swept, sweep
 from steelyard.reports.views.notes import note_text
-from steelyard.reports.views.run import first_failure, run_lines
-from steelyard.reports.views.sweep import sweep_sheet
+from steelyard.reports.views.runs import first_failure, run_lines, sweep_sheet
 from steelyard.reports.words import read_words
 from tests.cli.command import called
 from tests.rag import small

@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.reports.page.leaderboard import leaderboard_table
-from steelyard.reports.views.headline import headline_numbers
+from steelyard.reports.views.verdicts import headline_numbers
 from steelyard.reports.words import read_words
 from tests.experiment.judged import FOUR, outputs, questions, record, verdicts
 

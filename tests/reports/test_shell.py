@@ -17,7 +17,7 @@ from steelyard.reports.html import shell
 from steelyard.reports.html.sections import sections_page
 from steelyard.reports.html.shell import changes, embedded, in_each_language, page_html, read_part
 from steelyard.reports.html.tables import Cell, HtmlTable, table_writer
-from steelyard.reports.views.sheet import Paragraph, Section, Sheet
+from steelyard.reports.views.view import Paragraph, Section, Sheet
 from steelyard.reports.words import LaterWords, read_words
 from tests.reports.browser import NO_CHROMIUM, ROWS, Opened
 from tests.reports.pages import Page, check_nothing_acts

@@ -13,9 +13,9 @@ from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.reports.report import Report
 from steelyard.reports.views.diagnosis import worst_stage
-from steelyard.reports.views.headline import headline
 from steelyard.reports.views.numbers import signed
 from steelyard.reports.views.report import care, facts, subtitle_text, verdict
+from steelyard.reports.views.verdicts import headline
 from steelyard.reports.words import read_words
 from tests.rag import small
 from tests.reports.reports import ids_report, texts_report

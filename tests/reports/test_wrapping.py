@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from steelyard.reports.wrapping import wrapped
+from steelyard.reports.visible import wrapped
 from tests.hypothesis_profiles import examples
 
 TEXTS = st.text(st.sampled_from("ab 退款，。（）“”0.5-；x"), max_size=60)

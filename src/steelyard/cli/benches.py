@@ -91,7 +91,7 @@ def announced(words: Words) -> Progress:
 
 def _announce(plan: BenchPlan, words: Words) -> None:
     """Say what a bench takes, where it takes long or asks a system elsewhere."""
-    from steelyard.reports.views.bench_plan import announcement
+    from steelyard.reports.views.bench import announcement
 
     if plan.callers or (plan.total("seconds") or 0) >= _LONG_S:
         _say(words("diagnose.between").join(announcement(plan, words)))

@@ -137,7 +137,7 @@ COMMANDS = {
             flag("--adjudicate", help="Draw nothing, and ask for the grades that people differ on."),
             options.TITLE, options.INSTRUCTIONS, options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
-        judges.review_pool, "steelyard.reports.pooling:pool_review", "steelyard.reviewing.pools:PooledReview",
+        judges.review_pool, "steelyard.reports.reviewing:pool_review", "steelyard.reviewing.pools:PooledReview",
     ),
     "review import": Command(
         "Take in what people decided in forms, and list what they are at odds about.",

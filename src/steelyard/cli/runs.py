@@ -64,9 +64,8 @@ def report(
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
     from steelyard.cli.terminal import write_result
-    from steelyard.reports.formats.suffix import format_of
     from steelyard.reports.report import Report
-    from steelyard.reports.writing import view_of
+    from steelyard.reports.writing import format_of, view_of
 
     lang, formats = call.words.code, view_of(Report).formats
     for path in output:
@@ -116,7 +115,7 @@ def agreement(call: Call, labels: list[str], *, runs: list[str], charts: Path | 
     result = call.ask(labels, runs=runs or None, **options)
     if charts is not None:
         from steelyard.reports.charts.agreement import draw_agreement
-        from steelyard.reports.charts.saving import save_drawings
+        from steelyard.reports.charts.plot import save_drawings
 
         save_drawings(lambda: draw_agreement(result, words=call.words), charts)
     call.write(result)

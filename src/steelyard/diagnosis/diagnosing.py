@@ -52,7 +52,7 @@ class Diagnosis(Result):
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
 
-    VIEW = "views.diagnosis_data"
+    VIEW = "views.diagnosis"
 
     k: int
     measure: str

@@ -176,7 +176,7 @@ class Swept(Result):
     clustering which questions count as one, or None;   recipe   what of that of the scores is about this
     """
 
-    VIEW = "views.sweep"
+    VIEW = "views.runs"
 
     settings: Sequence[Mapping[str, Any]]
     folders: Sequence[Path]

@@ -38,7 +38,7 @@ from steelyard.services.models.chat import ChatModel
 class WeighedRun(Result):
     """A finished run, its scores, and how many of its questions had been answered by an earlier start."""
 
-    VIEW = "views.run"
+    VIEW = "views.runs"
 
     folder: RunFolder
     scores: Scores

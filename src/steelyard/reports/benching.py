@@ -11,8 +11,7 @@ import polars as pl
 from steelyard.base.result import Result
 from steelyard.bench.bench import Bench
 from steelyard.reports.charts.bench import BENCH_CHARTS, draw_bench
-from steelyard.reports.charts.plot import page_colours, spec_of
-from steelyard.reports.charts.saving import FORMATS, save_drawings, svg_of
+from steelyard.reports.charts.plot import FORMATS, page_colours, save_drawings, spec_of, svg_of
 from steelyard.reports.html.sections import Drawing, sections_page
 from steelyard.reports.html.shell import Page, in_each_language, page_html
 from steelyard.reports.views.bench import bench_data, bench_papers, bench_sections

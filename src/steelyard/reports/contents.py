@@ -1,13 +1,27 @@
-"""What a report contains, before it is put into words: the same for terminal, HTML, Markdown and charts."""
+"""What a report contains, before it is put into words; and as plain data that JSON holds, part by part, and back.
+
+A dataclass becomes an object that names its class under "$", an array its bytes, so that every number comes back to the
+last bit.  Only the classes that reports, plans and agreements are made of are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import base64
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from io import BytesIO
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
+import polars as pl
 
+from steelyard.align.resolver import GoldMapping
+from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
+from steelyard.comparison.design import Design
+from steelyard.comparison.raters.agreement import Agreement
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis
@@ -59,3 +73,121 @@ class Contents:
         sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
         means = sign * self.scores.reported.ranked[:, measure]
         return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
+
+
+FORMAT = 5
+"""Of the parts; a later one is refused."""
+
+_T = TypeVar("_T")
+_KIND, _ROOTS = "$", (Contents, Design, Agreement)
+
+
+def parts_of(result: Any) -> dict[str, Any]:
+    """Every field of a result under its name, and the number of the format; all of it fit for `json.dumps`."""
+    return {"format": FORMAT, **{part.name: _plain(getattr(result, part.name)) for part in fields(result)}}
+
+
+def from_parts(cls: type[_T], parts: Mapping[str, Any]) -> _T:
+    """The result that `parts_of` took apart.
+
+    Raises   InputError for another format, a part that is missing, or what no result is made of.
+    """
+    if parts.get("format") != FORMAT:
+        raise InputError(f"parts of a report have format {FORMAT}, not {parts.get('format')!r}; make the report again")
+    what = cls.__name__.lower()
+    names = [part.name for part in fields(cls)]  # type: ignore[arg-type]
+    if missing := [name for name in names if name not in parts]:
+        raise InputError(f"a {what} lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
+    return cls(**{name: _restored(parts[name]) for name in names})
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own values as they are; anything else as an object that names its kind."""
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    for type_, plain in _PLAIN:
+        if isinstance(value, type_):
+            return plain(value)
+    if is_dataclass(value) and _classes().get(type(value).__name__) is type(value):
+        return {_KIND: type(value).__name__} | {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    raise TypeError(f"no part of a report is a {type(value).__name__}")
+
+
+def _plain_map(value: Mapping[Any, Any]) -> dict[str, Any]:
+    # What is computed when it is asked for, such as the digests of a recipe, is asked for now.
+    items = {key: item() if callable(item) else item for key, item in value.items()}
+    return {_KIND: "map", "items": [[_plain(key), _plain(item)] for key, item in items.items()]}
+
+
+def _plain_array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {_KIND: "array", "type": value.dtype.str, "shape": list(value.shape), "data": _base64(value.tobytes())}
+
+
+def _plain_frame(value: pl.DataFrame) -> dict[str, Any]:
+    buffer = BytesIO()
+    value.write_ipc(buffer)
+    return {_KIND: "frame", "data": _base64(buffer.getvalue())}
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+_PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (float, lambda value: {_KIND: "float", "value": str(value)}),
+    (np.generic, lambda value: _plain(value.item())),
+    (list, lambda value: [_plain(item) for item in value]),
+    (tuple, lambda value: {_KIND: "tuple", "items": [_plain(item) for item in value]}),
+    (Mapping, _plain_map),
+    (np.ndarray, _plain_array),
+    (pl.DataFrame, _plain_frame),
+)
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get(_KIND)
+    if kind in _KINDS:
+        return _KINDS[kind](value)
+    if kind not in _classes():
+        raise InputError(f"no part of a report is a {kind!r}; was it written by a later Steelyard?")
+    made = {name: _restored(item) for name, item in value.items() if name != _KIND}
+    try:
+        return _classes()[kind](**made)
+    except TypeError as error:
+        raise InputError(f"parts of a report: a {kind} was written by another Steelyard ({error})") from None
+
+
+def _array(value: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(base64.b64decode(value["data"]), value["type"]).reshape(value["shape"])
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "float": lambda value: float(value["value"]),
+    "tuple": lambda value: tuple(_restored(item) for item in value["items"]),
+    "map": lambda value: {_restored(key): _restored(item) for key, item in value["items"]},
+    "array": _array,
+    "frame": lambda value: pl.read_ipc(base64.b64decode(value["data"])),
+}
+
+
+@cache
+def _classes() -> dict[str, type]:
+    """The dataclasses that contents are made of, by name: those that the types of its fields mention, and so on."""
+    # Named where corrections are, and imported there for the checker of types alone.
+    from steelyard.judges.people.review import Drawn
+    from steelyard.stats.labels.prediction_powered import CorrectedMean
+
+    named = {"GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}
+    classes: dict[str, type] = {}
+    types: list[Any] = list(_ROOTS)
+    while types:
+        mentioned = types.pop()
+        types += get_args(mentioned)
+        if isinstance(mentioned, type) and is_dataclass(mentioned) and mentioned.__name__ not in classes:
+            classes[mentioned.__name__] = mentioned
+            types += get_type_hints(mentioned, localns=named).values()
+    return classes

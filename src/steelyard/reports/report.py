@@ -38,18 +38,17 @@ from steelyard.gates.ratings import rate
 from steelyard.gates.values import Latencies
 from steelyard.measures import Measure
 from steelyard.measures.aggregates import percentile
-from steelyard.reports.charts.saving import FORMATS, save_charts
-from steelyard.reports.contents import Contents
+from steelyard.reports.charts.drawing import draw_charts
+from steelyard.reports.charts.plot import FORMATS, save_drawings
+from steelyard.reports.contents import Contents, from_parts, parts_of
 from steelyard.reports.details.details import Details, Judging
 from steelyard.reports.details.limits import LINKED, widest_questions
-from steelyard.reports.formats.sheets import sheet_latex
+from steelyard.reports.formats.blocks import sheet_latex
 from steelyard.reports.page.page import render
-from steelyard.reports.parts import from_parts, parts_of
 from steelyard.reports.views.gate import gate_data, gate_sheet, heading, out_of_reach
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.report import paper_sheet, report_sections, subtitle_text, title_text
-from steelyard.reports.views.sheet import Paragraph, Section
-from steelyard.reports.views.view import Block, Look, Text, View
+from steelyard.reports.views.view import Block, Look, Paragraph, Section, Text, View
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 
@@ -95,7 +94,7 @@ class Report(Contents, Result):
 
         Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
         """
-        return save_charts(self, folder, words=read_words(lang), formats=formats)
+        return save_drawings(lambda: draw_charts(self, words=read_words(lang)), folder, formats=formats)
 
     def __repr__(self) -> str:
         return f"Report(of {self.scores!r}, {self.date})"

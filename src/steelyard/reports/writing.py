@@ -18,14 +18,11 @@ from steelyard.base.errors import InputError
 from steelyard.base.json_text import json_text, plain
 from steelyard.base.result import Result
 from steelyard.io.json_files import parse_json
-from steelyard.io.source import Source
+from steelyard.io.source import Source, strip_compression
 from steelyard.io.write import write_text
-from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal
-from steelyard.reports.formats.sheets import sheet_latex
-from steelyard.reports.formats.suffix import format_of
+from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal, sheet_latex
 from steelyard.reports.html.sections import blocks_html, sections_html
-from steelyard.reports.views.sheet import Section
-from steelyard.reports.views.view import Look, View
+from steelyard.reports.views.view import Look, Section, View
 from steelyard.reports.words import read_words
 
 
@@ -84,7 +81,7 @@ def _for_programs(result: Result, look: Look, options: Mapping[str, Any]) -> str
     if look.format == "csv" and view.rows is not None:
         return _csv(view.rows(result, **options))
     if look.format == "parts":
-        from steelyard.reports.parts import parts_of  # All that a report is of: other results load none of it.
+        from steelyard.reports.contents import parts_of  # All that a report is of: other results load none of it.
 
         return json.dumps(parts_of(result), ensure_ascii=False, allow_nan=False) + "\n"
     return json_text({"format": view.format, **view.data(result, look.words, **options)})
@@ -117,7 +114,7 @@ def read(kind: type[Result], path: str | Path) -> Any:
         return view.stored(path)
     if not view.has_parts:
         raise InputError(f"{path}: a file does not hold all of {view.name}; compute it again from what it is of")
-    from steelyard.reports.parts import from_parts
+    from steelyard.reports.contents import from_parts
 
     parts = parse_json(Source(path).read(), str(path))
     if not isinstance(parts, dict) or parts.get("format") == view.format:
@@ -135,3 +132,13 @@ def html_of(result: Result) -> str:
     """A result as a piece of HTML for a notebook; no text of it can act."""
     view = view_of(type(result))
     return blocks_html(view.blocks(result, Look("html", read_words())))
+
+
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex",
+              ".xml": "junit"}  # fmt: skip
+
+
+def format_of(output: str | Path | None, format: str | None) -> str:
+    """The format that is named, else the one that belongs to the output's suffix, else a table."""
+    name = strip_compression(str(output or ""))[0]
+    return format or ("parts" if name.endswith(".parts.json") else _BY_SUFFIX.get(Path(name).suffix, "table"))

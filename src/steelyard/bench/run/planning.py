@@ -107,7 +107,7 @@ class BenchPlan(Result):
     margin     how many questions show the margin of the configuration, or None where nothing says it
     """
 
-    VIEW = "views.bench_plan"
+    VIEW = "views.bench"
 
     name: str
     folder: Path

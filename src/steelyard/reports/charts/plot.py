@@ -1,12 +1,15 @@
-"""What all charts share: colours and type, data, size, title, axes and tooltips."""
+"""What all charts share: colours and type, data, size, title, axes and tooltips; and as files: SVG and PNG."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.base.errors import InputError
 from steelyard.base.extras import require
+from steelyard.base.own_paths import own_file
 from steelyard.reports.words import Words
 
 if TYPE_CHECKING:
@@ -210,3 +213,54 @@ def spec_of(chart: TopLevelMixin) -> dict[str, Any]:
 def finite(value: float) -> float | None:
     """A value as JSON has it, None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
+
+
+FORMATS = ("svg", "png")
+
+
+def save_drawings(
+    draw: Callable[[], Mapping[str, TopLevelMixin]], folder: str | Path, *, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write every chart as FOLDER/NAME.FORMAT, on white paper; PNG at twice the size.
+
+    draw     name -> chart; called where all that saving takes is there
+    Raises   InputError for an unknown format or a folder that cannot be written; MissingExtraError.
+    """
+    odd = [name for name in formats if name not in FORMATS]
+    if odd:
+        raise InputError(f"charts are not written as {', '.join(odd)}; there are {' and '.join(FORMATS)}")
+    converter = require("vl_convert", extra="report", what="saving charts")
+    paths = []
+    for name, chart in draw().items():
+        spec = spec_of(chart) | {"config": theme(dark=False) | {"background": "white"}}
+        for format in formats:
+            path = own_file(Path(folder), f"{name}.{format}")
+            svg = format == "svg"
+            _write(
+                path,
+                str(converter.vegalite_to_svg(spec)).encode()
+                if svg
+                else bytes(converter.vegalite_to_png(spec, scale=2)),
+            )
+            paths.append(path)
+    return paths
+
+
+def svg_of(chart: TopLevelMixin, name: str) -> str:
+    """A chart as SVG for the inside of a page, in the colours of its style sheet.
+
+    name    what its ids begin with, as a page may hold several
+    Raises  MissingExtraError without vl-convert.
+    """
+    converter = require("vl_convert", extra="report", what="drawing charts")
+    spec = {key: value for key, value in spec_of(chart).items() if key != "title"} | {"config": page_theme()}
+    svg = str(converter.vegalite_to_svg(spec))
+    return svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder") from None

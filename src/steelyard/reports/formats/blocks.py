@@ -1,14 +1,145 @@
-"""Texts, tables and sections for a terminal and in Markdown."""
+"""Texts, tables and sections for a terminal, in Markdown and in LaTeX."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from steelyard.reports.formats.sheets import sheet_markdown, sheet_terminal
-from steelyard.reports.views.sheet import Section, Sheet
-from steelyard.reports.views.view import Block, Text
-from steelyard.reports.visible import visible
-from steelyard.reports.wrapping import wrapped
+from steelyard.reports.views.view import Block, Section, Sheet, Text
+from steelyard.reports.visible import single_line, visible, wrapped
+from steelyard.reports.words import Words, read_words
+
+_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+          "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "<": "$<$", ">": "$>$",
+          "≥": r"$\geq$", "≤": r"$\leq$", "†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$", "−": "$-$",
+          "…": r"\dots{}"}  # fmt: skip
+_MARKS = ("†", "‡")
+
+
+def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = False) -> str:
+    """Aligned columns for a terminal; nothing in it can act on the terminal, whatever names hold.
+
+    width   columns of the terminal, None for as many as it takes: a wide sheet is then cut into several tables
+    """
+    sheet = _printable(sheet)
+    # Not a table of rich: that takes a minute for some ten thousand systems.
+    bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
+    sizes = [max(map(_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
+    lines = []
+    for first, *others in _column_groups(sizes, width, sheet.n_labels):
+        room = sum(sizes[c] + _GAP for c in others)
+        left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
+        for r, row in enumerate([sheet.header, *sheet.rows], -1):
+            show = {c: bold if r < 0 or (r, c) in sheet.best else str for c in (first, *others)}
+            name, *rest = [row[first]] if _size(row[first]) <= left else wrapped(row[first], left)
+            cells = [" " * (sizes[c] + _GAP - _size(row[c])) + show[c](row[c]) for c in others]
+            lines.append(show[first](name) + " " * (left - _size(name)) + "".join(cells))
+            lines += map(show[first], rest)
+            if r < 0:
+                lines.append("─" * (left + room))
+    lines += [dim(line) for note in sheet.notes for part in note.split("\n") for line in wrapped(part, width)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _size(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _printable(sheet: Sheet) -> Sheet:
+    """The same sheet, each cell on one line, and control characters visible everywhere."""
+    rows = [list(map(single_line, row)) for row in sheet.rows]
+    return replace(sheet, header=list(map(single_line, sheet.header)), rows=rows, notes=list(map(visible, sheet.notes)))
+
+
+_GAP = 3
+"""Blanks between columns."""
+
+
+def _column_groups(sizes: list[int], width: int | None, n_labels: int) -> Iterator[list[int]]:
+    """Columns in groups that fit the width, each beginning with the labels."""
+    labels = list(range(min(n_labels, len(sizes))))
+    size_of_labels = sum(sizes[c] + _GAP for c in labels) - _GAP
+    group, used = labels[:], size_of_labels
+    for c in range(len(labels), len(sizes)):
+        if width and used + _GAP + sizes[c] > width and len(group) > len(labels):
+            yield group
+            group, used = labels[:], size_of_labels
+        group.append(c)
+        used += _GAP + sizes[c]
+    yield group
+
+
+def sheet_markdown(sheet: Sheet) -> str:
+    """A table for a README or an issue; the best value of each column is bold."""
+
+    def cell(text: str) -> str:
+        return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+    sheet = _printable(sheet)
+    lines = [list(map(cell, sheet.header)), ["---", *["---:"] * (len(sheet.header) - 1)]]
+    for r, row in enumerate(sheet.rows):
+        lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return text + "".join(f"\n{cell(note)}\n" for note in sheet.notes)
+
+
+def _latex(text: str) -> str:
+    """Text in LaTeX's spelling; two hyphens would make a dash, and straight quotation marks only close.
+
+    >>> print(_latex('"can show" with --cluster doc: 5% of a_b'))
+    ``can show'' with -{}-cluster doc: 5\\% of a\\_b
+    """
+    curly = re.sub(r'"([^"]*)"', r"``\1''", text)
+    return "-{}".join(
+        "".join(_LATEX.get(character, character) for character in part) for part in re.split("-(?=-)", curly)
+    )
+
+
+def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") -> str:
+    """A booktabs table; the best value of each column is bold, the notes are the caption.
+
+    words   of what is added to the caption; the locale's by default
+    label   to refer to it by, behind "tab:"; by default what the first column is headed
+    """
+
+    def marked(text: str) -> str:
+        """A mark behind a number takes no room, so that digits stay in line."""
+        number, mark = (text[:-1], text[-1]) if text.endswith(_MARKS) else (text, "")
+        return _latex(number) + (rf"\rlap{{{_latex(mark)}}}" if mark else "")
+
+    sheet = _printable(sheet)
+    rows = [
+        " & ".join(rf"\textbf{{{marked(t)}}}" if (r, c) in sheet.best else marked(t) for c, t in enumerate(row))
+        for r, row in enumerate(sheet.rows)
+    ]
+    words = words or read_words()
+    notes = words("scores.between").join([*sheet.notes, *([words("scores.best")] if sheet.best else [])])
+    caption = [rf"\caption{{{_latex(notes)}}}"] if notes else []
+    name = re.sub(r"[^A-Za-z0-9]+", "-", label or sheet.header[0]).strip("-").lower()
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            *caption,
+            rf"\label{{tab:{name}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
+            r"\toprule",
+            " & ".join(map(_latex, sheet.header)) + r" \\",
+            r"\midrule",
+            *(row + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
 
 
 def blocks_terminal(blocks: Iterable[Block], *, width: int | None = None, colour: bool = False) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html
 from steelyard.reports.html.tables import sheet_table, table_writer
-from steelyard.reports.views.sheet import Paragraph, Section, Sheet
-from steelyard.reports.views.view import Block, Text
+from steelyard.reports.views.view import Block, Paragraph, Section, Sheet, Text
 from steelyard.reports.words import Words
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.reports.html.shell import escaped
-from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.view import Sheet
 
 _LONG, _LONG_LABEL = 24, 48
 """Characters of a cell, and of what a row is called, from which on it may break into lines."""

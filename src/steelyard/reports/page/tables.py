@@ -27,10 +27,10 @@ from steelyard.reports.views.gate import (
     outcome_text,
     unseen_notes,
 )
-from steelyard.reports.views.judge_card import judge_card
 from steelyard.reports.views.numbers import number, percent
 from steelyard.reports.views.outcomes import outcome_sections
 from steelyard.reports.views.ratings import advice_lines, interval_text, rating_text, value_text
+from steelyard.reports.views.report import judge_card
 from steelyard.reports.words import Words
 
 

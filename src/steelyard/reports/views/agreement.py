@@ -14,8 +14,7 @@ from steelyard.comparison.raters.agreement import MOST_PAIRS, RELIABLE, TENTATIV
 from steelyard.comparison.raters.pairs import FEWEST, MOST_RESAMPLED, STATISTICS, Estimate, RaterPair
 from steelyard.data.ratings import Label, Ratings
 from steelyard.reports.views.numbers import best_places, ends, number, percent
-from steelyard.reports.views.sheet import Paragraph, Section, Sheet
-from steelyard.reports.views.view import View
+from steelyard.reports.views.view import Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words, read_words
 
 _FEW_PAIRS = 3

@@ -28,7 +28,7 @@ from steelyard.reports.views.bench_tables import (
 from steelyard.reports.views.comparison import MARKS
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, milliseconds, money, number, p_text, percent, signed
-from steelyard.reports.views.sheet import Column, Paragraph, Section, Sheet, sheet_of
+from steelyard.reports.views.view import Column, Paragraph, Section, Sheet, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 

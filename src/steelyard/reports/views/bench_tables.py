@@ -26,7 +26,7 @@ from steelyard.reports.views.numbers import (
     percent,
     signed,
 )
-from steelyard.reports.views.sheet import Column, Sheet, sheet_of
+from steelyard.reports.views.view import Column, Sheet, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from steelyard.comparison.changes import Changes, Listed, Mover, SettingsDiff
 from steelyard.reports.views.numbers import number, signed
-from steelyard.reports.views.sheet import Sheet
-from steelyard.reports.visible import single_line
+from steelyard.reports.views.view import Sheet
+from steelyard.reports.visible import single_line, wrapped
 from steelyard.reports.words import Words
-from steelyard.reports.wrapping import wrapped
 
 _TOP, _ROWS = 10, 20
 """Ranks that are always shown; rows that are shown where labelled documents are further down."""

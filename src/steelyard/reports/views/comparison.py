@@ -36,22 +36,21 @@ from steelyard.reports.views.comparison_notes import (
     weighing_notes,
 )
 from steelyard.reports.views.corrections import label_correction_notes, labels_json
-from steelyard.reports.views.headline import headline
 from steelyard.reports.views.notes import notes_json, signature_note
 from steelyard.reports.views.numbers import number, p_text, percent, signed
-from steelyard.reports.views.sheet import Sheet
 from steelyard.reports.views.verdicts import (
     column_head,
     counts_text,
     difference_text,
     effect_text,
     group_letters,
+    headline,
     interval_text,
     relative_text,
     signed_ends,
     verdict_text,
 )
-from steelyard.reports.views.view import Block, Look, Text, View
+from steelyard.reports.views.view import Block, Look, Sheet, Text, View
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.experiment.corrections import Correction
 from steelyard.experiment.table.scores import Scores
 from steelyard.reports.views.numbers import ends, number, signed
-from steelyard.reports.views.sheet import Sheet
+from steelyard.reports.views.view import Sheet
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words, read_words
 

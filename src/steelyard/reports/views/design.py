@@ -9,8 +9,7 @@ from typing import Any
 
 from steelyard.comparison.design import Design, Pilot
 from steelyard.reports.views.notes import cluster_notes, signature_note
-from steelyard.reports.views.sheet import Sheet
-from steelyard.reports.views.view import View
+from steelyard.reports.views.view import Sheet, View
 from steelyard.reports.words import Words, read_words
 
 _FEW = 20

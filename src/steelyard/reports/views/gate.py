@@ -18,12 +18,10 @@ from steelyard.measures.spec import measure_or_column
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
 from steelyard.reports.views.numbers import bounds, number, percent, signed
 from steelyard.reports.views.ratings import interval_text, text_in, value_text
-from steelyard.reports.views.sheet import Section, Sheet
 from steelyard.reports.views.verdicts import signed_ends
-from steelyard.reports.views.view import Block, Look, Text, View
-from steelyard.reports.visible import single_line
+from steelyard.reports.views.view import Block, Look, Section, Sheet, Text, View
+from steelyard.reports.visible import single_line, wrapped
 from steelyard.reports.words import Words
-from steelyard.reports.wrapping import wrapped
 
 _KAPPAS = {("judge", "kappa"), ("people", "people")}
 """Kind and name of checks of a kappa."""

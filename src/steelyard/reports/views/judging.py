@@ -23,8 +23,7 @@ from steelyard.rag.labelling import LabellingPlan
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import count, number, percent
-from steelyard.reports.views.sheet import Paragraph, Section, Sheet
-from steelyard.reports.views.view import Look, View
+from steelyard.reports.views.view import Look, Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words
 
 _LONGEST, _LONGEST_TEST = 400, 200

@@ -12,7 +12,7 @@ from steelyard.diagnosis.outcomes import OUTCOMES, AnswerOutcomes
 from steelyard.diagnosis.thresholds import MIN_GROUP, MIN_QUESTIONS
 from steelyard.reports.views.notes import notes_of_systems
 from steelyard.reports.views.numbers import count, ends, number, part_of, percent, signed
-from steelyard.reports.views.sheet import Column, Section, Sheet, sheet_of
+from steelyard.reports.views.view import Column, Section, Sheet, sheet_of
 from steelyard.reports.words import Words
 
 _T = TypeVar("_T")

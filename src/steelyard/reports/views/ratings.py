@@ -10,8 +10,7 @@ import polars as pl
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, Ratings
 from steelyard.reports.views.numbers import amount, number
-from steelyard.reports.views.sheet import Sheet
-from steelyard.reports.views.view import View
+from steelyard.reports.views.view import Sheet, View
 from steelyard.reports.words import Words
 
 _DIGITS = 4

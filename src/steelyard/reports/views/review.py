@@ -14,8 +14,7 @@ from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.corrections import corrected_sheet
 from steelyard.reports.views.numbers import ends, number, percent
-from steelyard.reports.views.sheet import Paragraph, Section, Sheet
-from steelyard.reports.views.view import View
+from steelyard.reports.views.view import Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words
 from steelyard.reviewing.agreement import JudgeAgreement
 from steelyard.reviewing.forms import INTO, Conflict, ImportedLabels, Kind, into_options

@@ -26,8 +26,7 @@ from steelyard.reports.views.notes import (
     signature_note,
 )
 from steelyard.reports.views.numbers import best_places, ends, number, percent
-from steelyard.reports.views.sheet import Sheet
-from steelyard.reports.views.view import Look, View
+from steelyard.reports.views.view import Look, Sheet, View
 from steelyard.reports.words import Words, read_words
 
 if TYPE_CHECKING:
