@@ -162,8 +162,8 @@ def test_changes_for_a_grid(folder: Path) -> None:
 def test_what_a_sweep_varies(size: str, folder: Path) -> None:
     config = read(folder, f'documents = "documents"\n[sweep]\n{size}\nindex = ["bm25", ["bm25", "dense"]]')
     assert config.sweep == {"chunk.size": [300, 1000], "index": ["bm25", ["bm25", "dense"]]}
-    assert config.line() == f"{folder / 'mine.toml'}: "
-    assert config.line("sweep", "index") == f"{folder / 'mine.toml'}, line 4: "
+    assert config.origin.place() == f"{folder / 'mine.toml'}: "
+    assert config.origin.place("sweep", "index") == f"{folder / 'mine.toml'}, line 4: "
 
 
 @pytest.mark.parametrize(

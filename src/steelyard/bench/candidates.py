@@ -107,7 +107,9 @@ def _queries_beside(documents: Path | None) -> Path | None:
 
 def _candidates(inputs: Inputs, config: BenchConfig) -> Candidates:
     outputs = inputs.systems[0].answered()
-    query_ids = _query_ids(inputs.gold)
+    gold = inputs.gold
+    # In the order of scores, so that times of neighbouring questions are neighbours in time there, too.
+    query_ids = list(gold.query_ids) if isinstance(gold, Truth) else sorted(question.query_id for question in gold)
     lists, notes = _lists(outputs, query_ids, config)
     if not any(lists.values()):
         raise InputError(
@@ -133,11 +135,6 @@ def _refuse_unlabelled(gold: Truth | Questions, lists: Mapping[str, Sequence[str
             f"{name}: no candidate of any question has a label in {gold.name}; check that both name the same things. A "
             "run folder names chunks, such as doc#1: weigh it by questions, or by a folder in BEIR's layout"
         )
-
-
-def _query_ids(gold: Truth | Questions) -> list[str]:
-    """In the order of scores, so that times of neighbouring questions are neighbours in time there, too."""
-    return list(gold.query_ids) if isinstance(gold, Truth) else sorted(question.query_id for question in gold)
 
 
 def _lists(outputs: Outputs, query_ids: Sequence[str], config: BenchConfig) -> tuple[dict[str, list[str]], list[Note]]:

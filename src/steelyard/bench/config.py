@@ -19,7 +19,7 @@ from steelyard.base import defaults, percentiles
 from steelyard.base.choices import Arrivals, Prefer
 from steelyard.base.errors import quoted
 from steelyard.base.limits import Limits, Words, above, at_least, between
-from steelyard.base.settings import Origin, SettingError, read_text, read_toml, validate
+from steelyard.base.settings import Origin, SettingError, read_text, validate
 from steelyard.bench.arrivals import MOST_REQUESTS, ArrivalLog
 from steelyard.bench.frames import Option
 from steelyard.io.json_files import parse_json
@@ -312,6 +312,10 @@ class BenchConfig(Written, _Table):
     systems    by name, in the order of the configuration, at most one of them the candidates as they are
     prices     tables by name, beside those that are shipped; or the TOML that holds them
     folder     where the bench goes
+
+    >>> config = BenchConfig.of({"systems": {"none": {}, "words": {"rerank": "lexical"}}, "depths": [50, 10]})
+    >>> config.depths, config.base_name, [system.name for system in config.rerankers]
+    ([10, 50], 'none', ['words'])
     """
 
     name: Text = "bench"
@@ -338,27 +342,7 @@ class BenchConfig(Written, _Table):
     folder: File = Path("benches")
 
     @classmethod
-    def read(cls, path: str | Path) -> BenchConfig:
-        """Read a TOML file.
-
-        Raises   InputError with file, line and the nearest names.
-        """
-        values, origin = read_toml(path)
-        with origin.locating():
-            return cls._of(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any], *, base: str | Path = ".") -> BenchConfig:
-        """Take a dict of the same shape; relative paths count from `base`.
-
-        >>> config = BenchConfig.of({"systems": {"none": {}, "words": {"rerank": "lexical"}}, "depths": [50, 10]})
-        >>> config.depths, config.base_name, [system.name for system in config.rerankers]
-        ([10, 50], 'none', ['words'])
-        """
-        return cls._of(values, base=Path(base).resolve())
-
-    @classmethod
-    def stored(cls, path: str | Path) -> BenchConfig:
+    def stored(cls, path: str | Path) -> Self:
         """Read config.json of a bench, as `resolved` wrote it; files that it names are shown, and never opened.
 
         Raises   InputError where it cannot be read.
@@ -371,12 +355,12 @@ class BenchConfig(Written, _Table):
 
     @classmethod
     def _of(
-        cls, values: Mapping[str, Any], *, base: Path, stem: str = "bench", origin: Origin | None = None,
+        cls, values: Mapping[str, Any], *, base: Path, stem: str | None = None, origin: Origin | None = None,
         is_stored: bool = False,
-    ) -> BenchConfig:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The configuration that values are;   is_stored   whether of a finished bench: what they name stays shut"""
-        config: BenchConfig = validate(cls, values)
-        name = config.name if "name" in config.model_fields_set else stem
+        config: Self = validate(cls, values)
+        name = config.name if stem is None or "name" in config.model_fields_set else stem
         folder = config.folder if "folder" in config.model_fields_set else f"benches/{name}"
         files: dict[str, Any] = {key: getattr(config, key) for key in _PATHS}
         if isinstance(config.prices, Path):
@@ -387,9 +371,7 @@ class BenchConfig(Written, _Table):
         changes = {"name": name, "folder": path_in(base, folder), **files, "systems": config._systems(base, is_stored)}
         if config.load is not None and config.load.has_log and not is_stored:
             changes["load"] = _with_log(config.load, base)
-        config = config.model_copy(update=changes)
-        config._values, config._base, config._origin = values, base, origin or Origin()
-        return config
+        return config.model_copy(update=changes)._written(values, base, origin)
 
     def _systems(self, base: Path, is_stored: bool) -> dict[str, BenchSystem]:
         systems = dict[str, BenchSystem]()
@@ -402,7 +384,7 @@ class BenchConfig(Written, _Table):
             systems[name]._name = name
         return systems
 
-    def with_values(self, changes: Mapping[str, Any]) -> BenchConfig:
+    def with_values(self, changes: Mapping[str, Any]) -> Self:
         """The same with other values of some keys; those of a table replace the table's, key by key.
 
         Raises   InputError as `read` does.

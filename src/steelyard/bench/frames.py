@@ -8,6 +8,8 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from steelyard.stats.intervals.percentiles import PercentileInterval
+
 
 @dataclass(frozen=True)
 class Option:
@@ -40,6 +42,11 @@ def rows_of(schema: pl.Schema, rows: Sequence[Mapping[str, object]] | Sequence[S
     """Rows of a schema, each a table or a list in its order; NaN is null."""
     frame = pl.DataFrame(rows, schema=schema, orient=None if rows and isinstance(rows[0], Mapping) else "row")
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def interval_columns(name: str, interval: PercentileInterval) -> dict[str, float]:
+    """A value and the ends of its interval, as columns."""
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 _Columns = dict[str, type[pl.DataType] | pl.DataType]

@@ -297,6 +297,35 @@ class Written(BaseModel):
     _base: Path = PrivateAttr(Path())
     _origin: Origin = PrivateAttr(Origin())
 
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a TOML file.
+
+        Raises   InputError with file, line and the nearest names.
+        """
+        values, origin = read_toml(path)
+        with origin.locating():
+            return cls._of(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, base: str | Path = ".") -> Self:
+        """Take a dict of the same shape; relative paths count from `base`."""
+        return cls._of(values, base=Path(base).resolve())
+
+    @classmethod
+    def _of(
+        cls, values: Mapping[str, Any], *, base: Path, stem: str | None = None, origin: Origin | None = None
+    ) -> Self:
+        """Check values and resolve their paths;   stem   the name where the values have none
+
+        Raises   SettingError.
+        """
+        raise NotImplementedError
+
+    def _written(self, values: Mapping[str, Any], base: Path, origin: Origin | None) -> Self:
+        self._values, self._base, self._origin = values, base, origin or Origin()
+        return self
+
     @property
     def values(self) -> Mapping[str, Any]:
         """The values that were written."""
@@ -319,6 +348,9 @@ class Config(Written, PipelineSettings):
     concurrency   questions under way at once, None for what the stages say
     folder    where the run goes;   cache   file, or False
     sweep     dotted key -> values, for `with_changes`
+
+    >>> Config.of({"documents": "docs", "index": ["bm25", "dense"]}).fuse
+    Stage(kind='rrf', settings={})
     """
 
     name: Annotated[Text, AfterValidator(_check_folder_name), Words("a name that a folder can have")] = "run"
@@ -343,35 +375,19 @@ class Config(Written, PipelineSettings):
         return self
 
     @classmethod
-    def read(cls, path: str | Path) -> Config:
-        """Read a TOML file.
-
-        Raises   InputError with file, line and the nearest names.
-        """
+    def read(cls, path: str | Path) -> Self:
+        """Read a TOML file, which lies in a folder; as `Written.read`."""
         if str(path) == "-" or not (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
             raise InputError(
                 f"{path}: is no file; a configuration has a folder, from which its paths count: save it there"
             )
-        values, origin = read_toml(path)
-        with origin.locating():
-            return cls._of(values, base=Path(path).resolve().parent, stem=Path(path).stem, origin=origin)
+        return super().read(path)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], *, base: str | Path = ".") -> Config:
-        """Take a dict of the same shape; relative paths count from `base`.
-
-        >>> Config.of({"documents": "docs", "index": ["bm25", "dense"]}).fuse
-        Stage(kind='rrf', settings={})
-        """
-        return cls._of(values, base=Path(base).resolve(), stem=None, origin=Origin())
-
-    @classmethod
-    def _of(cls, values: Mapping[str, Any], *, base: Path, stem: str | None, origin: Origin) -> Config:
-        """Check values and resolve their paths;   stem   the name where the values have none
-
-        Raises   SettingError.
-        """
-        config: Config = validate(cls, values)
+    def _of(
+        cls, values: Mapping[str, Any], *, base: Path, stem: str | None = None, origin: Origin | None = None
+    ) -> Self:
+        config: Self = validate(cls, values)
         is_named, target, cache = config.model_fields_set.__contains__, config.target, config.cache
         name = config.name if is_named("name") else stem or config._default_name()
         stages = {role: stage_beside(getattr(config, role), base, role) for role in STAGES if role != "index"}
@@ -386,8 +402,7 @@ class Config(Written, PipelineSettings):
             "index": [stage_beside(stage, base, "index") for stage in config.index],
             "folder": path_in(base, config.folder if is_named("folder") else f"runs/{name}"),
         })  # fmt: skip
-        config._values, config._base, config._origin = values, base, origin
-        return config
+        return config._written(values, base, origin)
 
     def _default_name(self) -> str:
         """The name of a configuration that has none: of its target's function or address, or of its stages."""
@@ -510,10 +525,6 @@ class Config(Written, PipelineSettings):
         settings |= {"folder": self.folder, "cache": self.cache}
         blotted: dict[str, Any] = without_secrets(to_jsonable_python(settings, fallback=str))
         return blotted
-
-    def line(self, *keys: Key) -> str:
-        """ "FILE, line N: " of a key, "FILE: " where no line can be found, "" without a file."""
-        return self._origin.place(*keys)
 
 
 # Paths and stages beside a configuration -----------------------------------------------------------------------------

@@ -115,17 +115,21 @@ class Reranked:
     n_repaired: int | None = None
 
 
+def total_usage(usages: Sequence[Usage | None]) -> Usage | None:
+    """Tokens of all calls; None where the server does not say those of one."""
+    return None if None in usages else sum(filter(None, usages), Usage())
+
+
 def joined(parts: Sequence[Reranked]) -> Reranked:
     """The scores of several batches as those of one; an account that some batch lacks is None.
 
     >>> joined([Reranked([0.5], Usage(10), 1.0), Reranked([0.25], Usage(7))])
     Reranked(scores=[0.5, 0.25], usage=Usage(tokens_in=17, tokens_out=0), search_units=None, n_repaired=None)
     """
-    usages = [part.usage for part in parts if part.usage is not None]
     units = [part.search_units for part in parts if part.search_units is not None]
     return Reranked(
         [score for part in parts for score in part.scores],
-        sum(usages, Usage()) if len(usages) == len(parts) else None,
+        total_usage([part.usage for part in parts]),
         sum(units) if units and len(units) == len(parts) else None,
     )
 

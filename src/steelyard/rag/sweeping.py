@@ -62,12 +62,12 @@ def grid(config: Config) -> list[GridPoint]:
     varied = {key: values if isinstance(values, list) else [values] for key, values in config.sweep.items()}
     if not varied or not all(varied.values()):
         raise InputError(
-            f"{config.line('sweep')}there is nothing to vary; expected a table such as "
+            f"{config.origin.place('sweep')}there is nothing to vary; expected a table such as "
             '[sweep] with "chunk.size" = [300, 1000] and index = ["bm25", "dense"]'
         )
     ks = varied.pop("k", [config.k])
     if not all(isinstance(k, int) and not isinstance(k, bool) and k >= 1 for k in ks):
-        raise InputError(f"{config.line('sweep', 'k')}k must be whole numbers from 1, not {ks!r}")
+        raise InputError(f"{config.origin.place('sweep', 'k')}k must be whole numbers from 1, not {ks!r}")
     ordered = tuple(sorted(set(ks)))
     trials: dict[str, GridPoint] = {}
     for values in itertools.product(*varied.values()):
@@ -105,7 +105,7 @@ def _grid_point(config: Config, settings: Mapping[str, Any], ks: tuple[int, ...]
     except InputError as error:
         shown = ", ".join(f"{key} = {setting_text(value)}" for key, value in settings.items())
         reason = str(error).removeprefix("the configuration: ")
-        raise InputError(f"{config.line('sweep')}{shown + ': ' if shown else ''}{reason}") from error
+        raise InputError(f"{config.origin.place('sweep')}{shown + ': ' if shown else ''}{reason}") from error
     return GridPoint(settings, varied, ks)
 
 
@@ -283,7 +283,7 @@ def sweep(
     Raises     InputError, StageError; what was run before stays.
     """
     if config.questions is None:
-        raise InputError(f"{config.line()}which questions? Set `questions`")
+        raise InputError(f"{config.origin.place()}which questions? Set `questions`")
     progress, seed = progress or no_progress, checked_seed(seed)
     questions = Questions.read(config.questions)
     config = config.with_unit_of(questions)

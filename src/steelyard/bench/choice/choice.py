@@ -11,8 +11,7 @@ import polars as pl
 
 from steelyard.base.choices import Prefer
 from steelyard.base.percentiles import percentile_share
-from steelyard.bench.choice.axes import Axis, Quality, cost_axis, latency_axis, options_of, percentile_ms
-from steelyard.bench.choice.returns import NetBenefit
+from steelyard.bench.choice.returns import Axis, NetBenefit, Quality, cost_axis, latency_axis, options_of, percentile_ms
 from steelyard.bench.config import BenchConfig, LoadTable
 from steelyard.bench.frames import CHOICE, Option
 from steelyard.bench.load.throughput import INCONCLUSIVE

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Floats, Ints
+from steelyard.base.arrays import Ints
 from steelyard.base.percentiles import percentile_name
 from steelyard.bench.frames import (
     CENSORED_MS,
@@ -32,6 +32,7 @@ from steelyard.bench.frames import (
     TOKEN_FIT,
     TOKENS_STREAMED,
     TTFT_MS,
+    interval_columns,
     rows_of,
 )
 from steelyard.bench.load.served import Streamed
@@ -41,8 +42,8 @@ from steelyard.services.announcements import Usage
 from steelyard.stats.intervals.percentiles import PercentileInterval, percentile_intervals
 from steelyard.stats.load import fit_line
 
-SHARES = (0.5, 0.95, 0.99)
-"""Of the percentiles that are given."""
+SHARES, _SHARES = (0.5, 0.95, 0.99), (0.5, 0.95)
+"""Of the percentiles that are given, of whole requests and of parts of them."""
 TOTAL = "total"
 REST = "rest"
 _AT = ("system", "depth", "loop", "rate", "users")
@@ -90,8 +91,7 @@ def _latency_row(level: pl.DataFrame) -> dict[str, object]:
     answered = level.filter("ok")
     named = dict[str, float]()
     for share, interval in zip(SHARES, whole, strict=True):
-        name = percentile_name(share)
-        named |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+        named |= interval_columns(percentile_name(share), interval)
     service = level.with_columns(service_ms=pl.when("ok").then("service_ms").otherwise(float("inf")))
     return {
         "repetitions": len(of_runs), "n": whole[0].n, "n_censored": whole[0].n_censored, **named,
@@ -150,7 +150,11 @@ def stages(requests: pl.DataFrame) -> pl.DataFrame:
     rest = named.agg(stage=pl.lit(REST), ms=pl.col("service_ms").first() - pl.col("ms").sum())
     columns = [*_AT, "stage", "ms"]
     rows = [
-        {**dict(zip((*_AT, "stage"), key, strict=True)), "n": len(of_stage), **_named(of_stage["ms"].to_numpy())}
+        {
+            **dict(zip((*_AT, "stage"), key, strict=True)),
+            "n": len(of_stage),
+            **dict(zip(("p50", "p95"), _percentiles(of_stage, "ms", _SHARES), strict=True)),
+        }
         for key, of_stage in pl.concat([parts.select(columns), rest.select(columns)]).group_by(
             [*_AT, "stage"], maintain_order=True
         )
@@ -158,12 +162,6 @@ def stages(requests: pl.DataFrame) -> pl.DataFrame:
     order = {key: place for place, key in enumerate(reported.select(_AT).unique(maintain_order=True).iter_rows())}
     rows.sort(key=lambda row: order[tuple(row[name] for name in _AT)])
     return pl.DataFrame(rows, schema=STAGES)
-
-
-def _named(values: Floats) -> Mapping[str, float]:
-    shares = SHARES[:2]
-    intervals = percentile_intervals(values, shares)
-    return {percentile_name(p): interval.value for p, interval in zip(shares, intervals, strict=True)}
 
 
 def token_fit(requests: pl.DataFrame) -> pl.DataFrame:
@@ -193,7 +191,6 @@ def _line_row(answered: pl.DataFrame) -> list[float]:
 _DONE = "[DONE]"
 _TEXTS = ("content", "reasoning_content", "reasoning", "tool_calls", "text")
 """Keys of a piece of a chat, or of a completion, that hold what was generated."""
-_SHARES = (0.5, 0.95)
 
 
 def read_stream(events: Sequence[tuple[float, str]]) -> tuple[Streamed, Usage | None]:
@@ -265,7 +262,6 @@ def _row(level: pl.DataFrame, answered: pl.DataFrame) -> dict[str, object]:
     row: dict[str, object] = {"n": len(timed["ttft"])}
     for name, requests in timed.items():
         for share, interval in zip(_SHARES, level_intervals(requests, name, _SHARES), strict=True):
-            column = f"{name}_{percentile_name(share)}"
-            row |= {column: interval.value, f"{column}_low": interval.low, f"{column}_high": interval.high}
+            row |= interval_columns(f"{name}_{percentile_name(share)}", interval)
     tokens = answered.select(TOKENS_STREAMED.mean()).item()
     return row | {"tokens": tokens, "tokens_per_s": tokens_per_s(answered, TOKENS_STREAMED)}

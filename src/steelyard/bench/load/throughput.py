@@ -13,8 +13,8 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.percentiles import percentile_share
 from steelyard.bench.config import LoadTable
-from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT, rows_of
-from steelyard.bench.load.latency import time_percentiles
+from steelyard.bench.frames import RAMP, RAMP_ENDS, SCALABILITY, SUSTAINED, THROUGHPUT, interval_columns, rows_of
+from steelyard.bench.load.latency import SHARES, time_percentiles
 from steelyard.stats.intervals.percentiles import PercentileInterval
 from steelyard.stats.load import LEAST_LEVELS, backlog, fit_scalability
 from steelyard.stats.samples import ROUNDING
@@ -30,7 +30,8 @@ _ALPHA = 0.05
 _MS_PER_S = 1000
 _INNER = 0.1, 0.9
 """Of a block: there, requests that came before and after it hardly count."""
-_N_STRETCHES = 10
+N_STRETCHES = 10
+"""Of equal length in time, and so in rates."""
 _LABEL = ("system", "depth")
 _LEVEL = (*_LABEL, "loop", "rate", "users")
 _TIMES = ("query_id", "number", "intended_s", "sent_s", "end_s", "outcome")
@@ -176,8 +177,8 @@ class _Block:
     def stretches(self) -> Floats:
         """(10,) answers a second in stretches of the inner part of the block, of equal length."""
         if not self.until:
-            return np.zeros(_N_STRETCHES)
-        bounds = np.linspace(_INNER[0], _INNER[1], _N_STRETCHES + 1) * self.until
+            return np.zeros(N_STRETCHES)
+        bounds = np.linspace(_INNER[0], _INNER[1], N_STRETCHES + 1) * self.until
         return np.asarray(np.histogram(self.ends[self.ok], bounds)[0] / np.diff(bounds))
 
     def flow(self, limit_s: float) -> _Flow:
@@ -227,7 +228,7 @@ def _open(level: pl.DataFrame, objective: Objective) -> dict[str, object]:
         "in_flight": _ratio(flow.spent, flow.length),
         "backlog_slope": slope, "backlog_p": p,
         "holds": reason is None, "reason": reason, "percentile": name, "limit_ms": _MS_PER_S * objective.slo[name],
-        "latency_ms": interval.value, "latency_ms_low": interval.low, "latency_ms_high": interval.high,
+        **interval_columns("latency_ms", interval),
     }  # fmt: skip
 
 
@@ -309,11 +310,6 @@ def _trend(blocks: list[_Block]) -> tuple[float, float]:
     return float(np.mean([trend.slope for trend in trends])), min(1.0, len(trends) * min(trend.p for trend in trends))
 
 
-N_STRETCHES = 10
-"""Of equal length in time, and so in rates."""
-_SHARES = (0.5, 0.95, 0.99)
-
-
 def stretch_rates(first: float, last: float) -> list[float]:
     """The ends of the stretches, in requests a second.
 
@@ -342,13 +338,12 @@ def ramp(requests: pl.DataFrame, load: LoadTable | None) -> pl.DataFrame:
     ends = stretch_rates(first, last)
     for key, stretch in requests.filter(loop="ramp").group_by(*_LABEL, "rate", maintain_order=True):
         place = sum(end < key[2] for end in ends) - 1
-        p50, p95, p99 = time_percentiles(stretch, _SHARES)
+        p50, p95, p99 = time_percentiles(stretch, SHARES)
         error_rate = float(stretch.select((pl.col("outcome") != "ok").mean()).item())
         rows.append({
             **dict(zip((*_LABEL, "rate"), key, strict=True)), "low_rate": ends[place], "high_rate": ends[place + 1],
-            "n": stretch.height, "error_rate": error_rate, "p50": p50.value, "p95": p95.value, "p95_low": p95.low,
-            "p95_high": p95.high, "p99": p99.value,
-            "verdict": _verdict(stretch, objective, error_rate),
+            "n": stretch.height, "error_rate": error_rate, "p50": p50.value, **interval_columns("p95", p95),
+            "p99": p99.value, "verdict": _verdict(stretch, objective, error_rate),
         })  # fmt: skip
     return pl.DataFrame(rows, schema=RAMP)
 

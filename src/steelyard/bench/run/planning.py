@@ -15,8 +15,8 @@ import polars as pl
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
-from steelyard.bench.choice.axes import first_mean
 from steelyard.bench.choice.choice import ALPHA_OF_TWO
+from steelyard.bench.choice.returns import first_mean
 from steelyard.bench.config import BenchConfig
 from steelyard.bench.costs import currency_of, request_costs, system_prices
 from steelyard.bench.frames import RANKINGS, REQUESTS, Option

@@ -61,7 +61,7 @@ class TargetSystem:
         """
         settings = config.target
         if settings is None:
-            raise InputError(f"{config.line() or 'the configuration: '}has no [target]")
+            raise InputError(f"{config.origin.place() or 'the configuration: '}has no [target]")
         maker: Callable[..., Target] = callable_target if settings.callable is not None else HTTPTarget
         kind, value = ("callable", settings.callable) if settings.callable is not None else ("url", settings.url)
         address = {"target" if kind == "callable" else "url": value}

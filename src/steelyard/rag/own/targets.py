@@ -83,12 +83,11 @@ def _method(target: Any) -> Callable[..., Any] | None:
     first = next((methods[name] for name in _FIRST if callable(methods[name])), None)
     if first is not None or callable(target):
         return first or target  # type: ignore[no-any-return]
-    return next((method for name in _THEN if callable(method := methods[name]) and _asks(name, method)), None)
-
-
-def _asks(name: str, method: Callable[..., Any]) -> bool:
-    """True if a method is that of a retriever: `run` is the name of much else."""
-    return not name.startswith("run") or "query" in inspect.signature(method).parameters
+    others = ((name, method) for name in _THEN if callable(method := methods[name]))
+    # `run` is the name of much else than a method of retrievers.
+    return next(
+        (own for name, own in others if name[:3] != "run" or "query" in inspect.signature(own).parameters), None
+    )
 
 
 class Target(Protocol):

@@ -39,7 +39,10 @@ class StageCache:
 
     def spans(self, chunker: str, texts: Sequence[bytes]) -> dict[bytes, Ints]:
         """(n, 2) offsets of the chunks of those texts that were cut before."""
-        return {key: spans for key, (spans, _) in self._store.get(f"spans {chunker}", texts, _decode_spans).items()}
+        stored = self._store.get(
+            f"spans {chunker}", texts, lambda value: np.frombuffer(value, "<i8").astype(np.int64).reshape(-1, 2)
+        )
+        return {key: spans for key, (spans, _) in stored.items()}
 
     def put_spans(self, chunker: str, spans: Mapping[bytes, Ints]) -> None:
         """Keep chunks."""
@@ -48,7 +51,9 @@ class StageCache:
 
     def vectors(self, embedder: str, kind: TextKind, texts: Sequence[bytes]) -> dict[bytes, tuple[Vectors, float]]:
         """(d,) vectors of those texts that were embedded before, and the milliseconds that each took."""
-        return self._store.get(f"{kind} vectors {embedder}", texts, _decode_vector)
+        return self._store.get(
+            f"{kind} vectors {embedder}", texts, lambda value: np.frombuffer(value, "<f4").astype(np.float32)
+        )
 
     def put_vectors(self, embedder: str, kind: TextKind, vectors: Mapping[bytes, tuple[Vectors, float]]) -> None:
         """Keep vectors."""
@@ -63,14 +68,6 @@ class StageCache:
     def put_state(self, embedder: str, state: bytes) -> None:
         """Keep what it learnt."""
         self._store.put(f"state {embedder}", {_STATE: (state, None)})
-
-
-def _decode_spans(value: bytes) -> Ints:
-    return np.frombuffer(value, "<i8").astype(np.int64).reshape(-1, 2)
-
-
-def _decode_vector(value: bytes) -> Vectors:
-    return np.frombuffer(value, "<f4").astype(np.float32)
 
 
 BATCH = 64

@@ -15,7 +15,7 @@ from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
 from steelyard.base.settings import SettingError
 from steelyard.judges.llm.replies import last_object
-from steelyard.rag.protocols import Reranked
+from steelyard.rag.protocols import Reranked, total_usage
 from steelyard.rag.registry import stage
 from steelyard.services.announcements import Usage
 from steelyard.services.loops import shared_loop
@@ -109,7 +109,7 @@ class LLMReranker(ChatModel):
     async def _graded(self, query: str, texts: list[str]) -> Reranked:
         replies = await self._ask_all([self._messages(query, {"passage": text}) for text in texts])
         scores = [self._read(read_grade, reply, f"text {i} of {len(texts)}") for i, reply in enumerate(replies, 1)]
-        return Reranked(scores, _total(replies))
+        return Reranked(scores, total_usage([reply.usage for reply in replies]))
 
     async def _ordered(self, query: str, texts: list[str]) -> Reranked:
         order, replies, n_repaired = list(range(len(texts))), list[Reply](), 0
@@ -123,7 +123,7 @@ class LLMReranker(ChatModel):
         scores = [0.0] * len(texts)
         for place, text in enumerate(order):
             scores[text] = float(len(texts) - 1 - place)
-        return Reranked(scores, _total(replies), n_repaired=n_repaired)
+        return Reranked(scores, total_usage([reply.usage for reply in replies]), n_repaired=n_repaired)
 
     def _window(self, query: str, texts: Sequence[str], places: Sequence[int]) -> Messages:
         items = [(str(number), texts[place]) for number, place in enumerate(places, 1)]
@@ -263,9 +263,3 @@ def _whole_ranking(text: str, *, n: int, is_cut: bool) -> ListwiseReply:
     if is_cut and ranking.n_missing:
         raise ValueError(f"answered a ranking of {n - ranking.n_missing} of {n} texts")
     return ranking
-
-
-def _total(replies: Sequence[Reply]) -> Usage | None:
-    """Tokens of all calls; None where the server does not say those of one."""
-    usages = [reply.usage for reply in replies if reply.usage is not None]
-    return sum(usages, Usage()) if len(usages) == len(replies) else None

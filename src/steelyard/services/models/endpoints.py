@@ -47,10 +47,8 @@ class Endpoint(Patience, ABC):
     def _key(self) -> str:
         if self.api_key_env is not None:
             return secret_from(self.api_key_env, "api_key_env")
-        return secret_from("OPENAI_API_KEY", _DEFAULT) if self._is_openai() else ""
-
-    def _is_openai(self) -> bool:
-        return host_of(self._address()[1]) == host_of(OPENAI)
+        is_openai = host_of(self._address()[1]) == host_of(OPENAI)
+        return secret_from("OPENAI_API_KEY", _DEFAULT) if is_openai else ""
 
     @cached_property
     def _service(self) -> Service:
