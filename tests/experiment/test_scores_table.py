@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -20,6 +20,7 @@ from steelyard.base.schema import SCORES
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.scores import Scores
 from tests.experiment.test_scores_json import ARRAYS, all_scores, same
+from tests.hypothesis_profiles import examples
 
 TRUTH = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"d": 0}, "问题四": {"e": 1}}
 RUNS = {"one": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"y": 1.0}}, "two": {"q1": {"b": 1.0}, "问题四": {"e": 1.0}}}
@@ -42,7 +43,7 @@ def same_values(one: Scores, two: Scores) -> None:
 # There and back -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(all_scores(), st.randoms(use_true_random=False))
 def test_arrays_become_a_frame_and_arrays_again(scores: Scores, random: object) -> None:
     scores = scores.filter(query_ids=scores.query_ids)
@@ -115,7 +116,7 @@ def test_measures_and_queries_put_together_equal_all_at_once() -> None:
     same(Scores.concat([scores]), scores)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(all_scores(), st.data())
 def test_parts_of_a_split_equal_the_whole(scores: Scores, data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(scores.systems)))

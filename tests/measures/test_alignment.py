@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
@@ -47,7 +47,7 @@ def split(n: int, data: st.DataObject) -> list[np.ndarray]:
     return [order[a:b] for a, b in pairwise([0, *cuts, n])]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(collections(), st.data())
 def test_parts_of_the_queries_put_together_equal_all_at_once(collection: Collection, data: st.DataObject) -> None:
     whole = aligned(collection.truth, collection.run)
@@ -55,7 +55,7 @@ def test_parts_of_the_queries_put_together_equal_all_at_once(collection: Collect
     same(Alignment.concat([whole.take(part) for part in places]), whole)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(collections(), st.data())
 def test_queries_aligned_apart_equal_queries_aligned_at_once(collection: Collection, data: st.DataObject) -> None:
     whole = aligned(collection.truth, collection.run)
@@ -70,7 +70,7 @@ def test_queries_aligned_apart_equal_queries_aligned_at_once(collection: Collect
     same(Alignment.concat(parts), whole)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(cases(corpus=True), st.data())
 def test_evidence_aligned_apart_equals_evidence_aligned_at_once(case: Case, data: st.DataObject) -> None:
     lines = {line["qid"]: line for line in case.outputs(whole=False)}

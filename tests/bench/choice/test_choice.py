@@ -1,6 +1,6 @@
 """Which reranker is recommended, what is against the others, and what cannot be told apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -317,27 +317,30 @@ def net_of(config: BenchConfig, scores: Scores, costs: Mapping[str, float | None
 
 
 def by_preference(
-    values: Mapping[str, npt.ArrayLike], costs: Mapping[str, float | None], prefer: str, **settings: Any
-) -> dict[str, dict[str, Any]]:
-    """The rows of a choice where a success is worth 1, by system."""
-    config = config_of(list(values), prefer=prefer, **{"margin": 0.03, **VALUE, **settings})
+    values: Mapping[str, npt.ArrayLike], costs: Mapping[str, float | None], *preferences: str, **settings: Any
+) -> Iterator[dict[str, dict[str, Any]]]:
+    """The rows of a choice where a success is worth 1, by system: for each preference, by the same net benefits."""
+    config = config_of(list(values), **{"margin": 0.03, **VALUE, **settings})
     scores = scores_of(values, "hit_rate@5", HITS)
     base = scores.filter(systems="none").frame.with_columns(system=pl.lit("ceiling@50"))
-    frame = choice(
-        config, scores, requests_of(dict.fromkeys(values, 10.0), n=2),
-        gains=quality(config.options, scores, Scores.of(base)), costs=costs_of(costs), sustained=SUSTAINED_BY_NONE,
-        net=net_of(config, scores, costs),
-    )  # fmt: skip
-    return {row["system"]: row for row in frame.iter_rows(named=True)}
+    gains, net = quality(config.options, scores, Scores.of(base)), net_of(config, scores, costs)
+    requests = requests_of(dict.fromkeys(values, 10.0), n=2)
+    for prefer in preferences:
+        preferring = config_of(list(values), prefer=prefer, **{"margin": 0.03, **VALUE, **settings})
+        frame = choice(
+            preferring, scores, requests, gains=gains, costs=costs_of(costs), sustained=SUSTAINED_BY_NONE, net=net
+        )
+        yield {row["system"]: row for row in frame.iter_rows(named=True)}
 
 
 def test_quality_net_benefit_and_price_choose_three_that_are_good_enough() -> None:
-    for prefer, system, codes in (
-        ("cheap", "plain", {"best": "dearer", "middle": "dearer", "plain": "recommended"}),
-        ("quality", "best", {"best": "recommended", "middle": "lower", "plain": "lower"}),
-        ("net", "middle", {"best": "less_net", "middle": "recommended", "plain": "less_net"}),
-    ):
-        rows = by_preference(THREE, PRICES, prefer)
+    cases = {
+        "cheap": ("plain", {"best": "dearer", "middle": "dearer", "plain": "recommended"}),
+        "quality": ("best", {"best": "recommended", "middle": "lower", "plain": "lower"}),
+        "net": ("middle", {"best": "less_net", "middle": "recommended", "plain": "less_net"}),
+    }
+    for rows, (system, codes) in zip(by_preference(THREE, PRICES, *cases), cases.values(), strict=True):
+        assert all(row["net_not_told_apart"] == [] for row in rows.values())
         assert {name: row["reason"] for name, row in rows.items() if name != "none"} == codes
         assert [name for name, row in rows.items() if row["recommended"]] == [system]
         assert {name: row["preferred_by"] for name, row in rows.items()} == {
@@ -353,24 +356,25 @@ def test_quality_net_benefit_and_price_choose_three_that_are_good_enough() -> No
 def test_none_is_preferred_that_is_not_shown_to_be_good_enough() -> None:
     """A free one whose gain is not shown, one that costs more than it brings in, and one without a price."""
     free = {**THREE, "free": np.clip(HITS + 0.005 + 0.2 * NOISE, 0, 1)}
-    for prefer, system, reason in (("cheap", "best", "inferior"), ("net", "middle", "not_better")):
-        rows = by_preference(free, {**PRICES, "free": 0.0}, prefer, margin=0.004)
+    cases = {"cheap": ("best", "inferior"), "net": ("middle", "not_better")}
+    of_free = by_preference(free, {**PRICES, "free": 0.0}, *cases, margin=0.004)
+    for rows, (system, reason) in zip(of_free, cases.values(), strict=True):
         assert (rows["free"]["reason"], rows[system]["recommended"]) == (reason, True)
-    rows = by_preference({"dear": THREE["best"], "wild": THREE["middle"]}, {"dear": 0.2, "wild": None}, "net")
+    (rows,) = by_preference({"dear": THREE["best"], "wild": THREE["middle"]}, {"dear": 0.2, "wild": None}, "net")
     assert {name: row["reason"] for name, row in rows.items()} == {
         "none": "none_pays",
         "dear": "loss",
         "wild": "unknown",
     }
     assert rows["none"]["preferred_by"] == ["cheap", "quality", "net", "auto"]
-    rows = by_preference({"noise": HITS + 0.02 * NOISE}, {"noise": 0.0}, "net")
+    (rows,) = by_preference({"noise": HITS + 0.02 * NOISE}, {"noise": 0.0}, "net")
     assert rows["none"]["reason"] == "no_gain"
 
 
 def test_one_that_is_further_below_the_best_than_the_margin_may_still_bring_in_the_most() -> None:
     values, costs = {"large": HITS + 0.2 + JITTER, "small": HITS + 0.12 - JITTER}, {"large": 0.15, "small": 0.01}
-    assert by_preference(values, costs, "net")["small"]["recommended"]
-    rows = by_preference(values, costs, "cheap")
+    by_net, rows = by_preference(values, costs, "net", "cheap")
+    assert by_net["small"]["recommended"]
     assert (rows["large"]["recommended"], rows["small"]["reason"], rows["small"]["preferred_by"]) == (
         True,
         "inferior",
@@ -380,10 +384,9 @@ def test_one_that_is_further_below_the_best_than_the_margin_may_still_bring_in_t
 
 def test_net_benefits_that_are_not_told_apart_are_named() -> None:
     twin = np.clip(THREE["middle"] - 0.001 + 0.05 * NOISE, 0, 1)
-    rows = by_preference({**THREE, "twin": twin}, {**PRICES, "twin": 0.019}, "net")
+    (rows,) = by_preference({**THREE, "twin": twin}, {**PRICES, "twin": 0.019}, "net")
     assert rows["middle"]["net_not_told_apart"] == ["twin@50"]
     assert rows["twin"]["net_not_told_apart"] == ["middle@50"]
-    assert by_preference(THREE, PRICES, "net")["middle"]["net_not_told_apart"] == []
     without = chosen({"a": GOOD}, {"a": 1.0}, {"a": 1.0})["a"]
     assert (without["net"], without["net_not_told_apart"], without["preferred_by"]) == (None, [], ["cheap", "quality"])
 
