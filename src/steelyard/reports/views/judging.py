@@ -364,6 +364,7 @@ VIEWS: dict[type[Result], View[Any]] = {
         "a plan of judging",
         blocks=lambda plan, look: [plan_section(plan, look.words)],
         data=lambda plan, words: asdict(plan),
+        has_parts=True,
     ),
     Grades: View[Grades](
         "what was graded",
@@ -375,11 +376,13 @@ VIEWS: dict[type[Result], View[Any]] = {
         "a plan of grading",
         blocks=lambda plan, look: [plan_section(plan, look.words)],
         data=lambda plan, words: asdict(plan),
+        has_parts=True,
     ),
     SelfTests: View[SelfTests](
         "self-tests",
         blocks=_tests_blocks,
         data=lambda tests, words, file=None: _self_tests_data(tests),
         options=("file",),
+        has_parts=True,
     ),
 }

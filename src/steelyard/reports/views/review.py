@@ -361,20 +361,22 @@ def _report_data(report: ReviewReport) -> dict[str, Any]:
 
 
 def _view(
-    name: str, sections: Callable[[Any, Words], list[Section]], data: Callable[[Any], Mapping[str, Any]]
-) -> View[Any]:
+    name: str, sections: Callable[[Any, Words], list[Section]], data: Callable[[Any], Mapping[str, Any]],
+    *, has_parts: bool = False,
+) -> View[Any]:  # fmt: skip
     return View(
         name,
         blocks=lambda result, look: sections(result, look.words),
         data=lambda result, words: data(result),
         has_page=True,
+        has_parts=has_parts,
     )
 
 
 VIEWS: dict[type[Result], View[Any]] = {
     SampledReview: _view("a review", sample_sections, _sample_data),
-    PooledReview: _view("a review", pool_sections, _pool_data),
-    ImportedLabels: _view("a review", import_sections, _import_data),
+    PooledReview: _view("a review", pool_sections, _pool_data, has_parts=True),
+    ImportedLabels: _view("a review", import_sections, _import_data, has_parts=True),
     Calibration: _view("a calibration", lambda own, words: [calibration_section(own, words)], lambda own: own.content),
     ReviewReport: _view("a review", report_sections, _report_data),
 }
