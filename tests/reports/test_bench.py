@@ -23,6 +23,7 @@ from steelyard.reports.charts.bench import draw_bench
 from steelyard.reports.views.bench import AXES, bench_sections
 from steelyard.reports.views.bench_tables import TABLES
 from steelyard.reports.views.numbers import money
+from steelyard.reports.views.view import Section
 from steelyard.reports.words import read_words
 from steelyard.reports.writing import view_of
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
@@ -338,6 +339,10 @@ def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
     assert "注意：1 篇文档为空：d4" in summary(rerank_bench(tmp_path, notes=notes), ZH)
 
 
+def sections_of(bench: Bench) -> dict[str, Section]:
+    return {section.name: section for section in bench_sections(bench, EN) if section.name in ("quality", "choice")}
+
+
 # Every code has words ------------------------------------------------------------------------------------------------
 
 
@@ -355,6 +360,24 @@ def test_a_reranker_that_fails_on_questions_has_a_base_of_its_own(tmp_path: Path
     assert [row[:4] for row in sheet.rows[:2]] == [["words@10", "0", "–", "–"], ["words@50", "40", "0.3000", "0.3200"]]
     assert sheet.best == {(3, 3)}
     assert "shares" in draw_bench(bench, words=EN)
+
+
+def test_where_lower_is_better_the_lowest_mean_is_bold(tmp_path: Path) -> None:
+    axis = {name: of.with_columns(measure=pl.lit("rank_error")) for name, of in axes().items() if "measure" in of}
+    scores = Scores.of(pl.DataFrame({"query_id": ["q1"], "system": "bm25", "measure": "rank_error", "value": [1.0]}))
+    for name, section in sections_of(rerank_bench(tmp_path, scores=scores, **axis)).items():
+        sheet = section.sheets[0]
+        means = [row[sheet.header.index("mean" if name == "quality" else "rank_error")] for row in sheet.rows]
+        assert {means[r] for r, _ in sheet.best} == {min(means)}
+
+
+def test_a_reranker_that_alone_has_a_value_is_not_bold(tmp_path: Path) -> None:
+    first, second = axes()["quality"].head(2).rows(named=True)
+    nothing = {name: None for name, kind in frames.QUALITY.items() if kind == pl.Float64}
+    quality = pl.DataFrame([first, {**second, **nothing, "n": 0}], schema=axes()["quality"].schema)
+    sheet = sections_of(rerank_bench(tmp_path, quality=quality))["quality"].sheets[0]
+    assert len(sheet.rows) == 2
+    assert sheet.best == set()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from steelyard.reports.charts.plot import (
     titled,
     tooltips,
 )
-from steelyard.reports.views.bench_tables import Row, of_loop, places_of, row_name, rows_of
+from steelyard.reports.views.bench_tables import Row, is_lower, of_loop, places_of, row_name, rows_of
 from steelyard.reports.views.numbers import amount, number
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -72,7 +72,7 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     points = [place for place in places if place is not None]
     if not points:
         return None
-    front = _front(points, lower=_is_lower(bench, choice[0]["measure"]))
+    front = _front(points, lower=is_lower(bench, choice[0]["measure"]))
     for point in points:
         kind = "recommended" if point["recommended"] else "front" if point["label"] in front else "behind"
         point["kind"] = words(f"charts.bench_front.{kind}")
@@ -125,11 +125,6 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
         for point in points
     ]  # fmt: skip
     return titled(layers, name, words, {"measure": measure}, height=_HEIGHT, listed=listed)
-
-
-def _is_lower(bench: Bench, measure: str) -> bool:
-    """True if lower values of a measure are better."""
-    return any(str(own) == measure and not own.definition.higher_is_better for own in bench.scores.measures)
 
 
 def _front(points: Sequence[dict[str, Any]], *, lower: bool) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from steelyard.reports.views.bench_tables import (
     Row,
     currency_of,
     difference_ends,
+    goodness_of,
     in_order,
     load_text,
     named,
@@ -60,18 +60,9 @@ def shown_rows(bench: Bench) -> list[Row]:
     rows, best = rows_of(bench.choice), dict[str, Row]()
     for row in rows:
         ahead = best.get(row["system"])
-        if ahead is None or _goodness(bench, row) > _goodness(bench, ahead):
+        if ahead is None or goodness_of(bench, row) > goodness_of(bench, ahead):
             best[row["system"]] = row
     return [row for row in rows if row["preferred_by"] or row is best[row["system"]]]
-
-
-def _goodness(bench: Bench, row: Row) -> float:
-    """Quality of a row of the choice, higher being better."""
-    if row["quality"] is None:
-        return -math.inf
-    measure = next((own for own in bench.scores.measures if str(own) == row["measure"]), None)
-    lower = measure is not None and not measure.definition.higher_is_better
-    return float(-row["quality"] if lower else row["quality"])
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
@@ -130,7 +121,7 @@ class _Summary:
         elif row is not None and row["reason"] in _FOR_THE_BASE:
             open_ = [own for own in open_ if own["depth"] is not None]
         for_base = row if row is not None and row["reason"] in _FOR_THE_BASE else None
-        return max(open_, key=lambda own: _goodness(self.bench, own), default=for_base)
+        return max(open_, key=lambda own: goodness_of(self.bench, own), default=for_base)
 
     def _better(self) -> list[dict[str, Any]]:
         """The rerankers that are shown to be better than the base, whether they may be recommended or not."""
@@ -339,7 +330,7 @@ class _Summary:
         }
         columns = [
             Column[Row](self.bench.config.name, row_name),
-            Column[Row](measure, lambda row: number(row["quality"], 3), lambda row: _goodness(self.bench, row)),
+            Column[Row](measure, lambda row: number(row["quality"], 3), lambda row: goodness_of(self.bench, row)),
             *(Column[Row](words(f"bench.head.short.{name}"), text, optional=True) for name, text in texts.items()),
         ]
         n, family = self.bench.quality["n"].max() or 0, words("bench.summary.family", n=len(self.bench.quality))

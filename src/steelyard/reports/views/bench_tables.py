@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from steelyard.bench.bench import Bench
@@ -15,7 +15,6 @@ from steelyard.bench.frames import system_label
 from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.reports.views.numbers import (
     amount,
-    best_places,
     bounds,
     count,
     milliseconds,
@@ -79,6 +78,18 @@ def row_name(row: Row) -> str:
 def named(row: Row) -> str:
     """The same on one line, whatever the name holds."""
     return single_line(row_name(row))
+
+
+def is_lower(bench: Bench, measure: str) -> bool:
+    """Whether lower values of a measure are better."""
+    return any(str(own) == measure and not own.definition.higher_is_better for own in bench.scores.measures)
+
+
+def goodness_of(bench: Bench, row: Row, name: str = "quality") -> float:
+    """The value of a row by its measure, higher being better; the least of all where there is none."""
+    if row[name] is None:
+        return -math.inf
+    return float(-row[name] if is_lower(bench, row["measure"]) else row[name])
 
 
 def places_of(systems: Iterable[str], config: BenchConfig) -> list[int]:
@@ -308,13 +319,16 @@ def _quality(bench: Bench, words: Words) -> Iterator[Sheet]:
     for measure in measures:
         rows = rows_of(quality.filter(measure=measure))
         uneven = len({row["n"] for row in rows}) > 1
-        base = {**dict.fromkeys(rows[0]), "system": bench.base_name, "reranked": rows[0]["base"], "verdict": "base"}
-        keys = f"system {'questions base ' if uneven else ''}mean difference difference_ends p counts ceiling captured"
-        columns = columns_of(f"{keys} captured_ends verdict", words)
-        sheet = sheet_of(rows if uneven else [base, *rows], columns)
-        means = [None if uneven else rows[0]["base"], *(row["reranked"] for row in rows)]
-        sheet.best = {(r - uneven, 1 + 2 * uneven) for r in best_places(np.array(means, dtype=float))}
-        sheet.header[0] = measure
+        base = {**dict.fromkeys(rows[0]), "system": bench.base_name, "measure": measure, "reranked": rows[0]["base"],
+                "verdict": "base"}  # fmt: skip
+        shown = rows if uneven else [base, *rows]
+        first, *others = columns_of("system questions base" if uneven else "system", words)
+        (mean,) = columns_of("mean", words)
+        if sum(row["reranked"] is not None for row in shown) > 1:  # One alone is ahead of nothing.
+            mean = replace(mean, goodness=lambda row: goodness_of(bench, row, "reranked"))
+        rest = "difference difference_ends p counts ceiling captured captured_ends verdict"
+        columns = [replace(first, head=measure), *others, mean, *columns_of(rest, words)]
+        sheet = sheet_of(shown, columns)
         sheet.notes = list(_quality_notes(quality, len(measures), words)) if measure == measures[-1] else []
         yield sheet
 
@@ -388,7 +402,9 @@ def _returns(bench: Bench, words: Words) -> Iterator[Sheet]:
 def _choice(bench: Bench, words: Words) -> Iterator[Sheet]:
     """Quality, P95 and cost of all, which of them are on the front, and why one is recommended or not."""
     if rows := [row | {"currency": currency_of(bench)} for row in rows_of(in_order(bench.choice, bench.config))]:
-        quality = Column[Row](rows[0]["measure"], lambda row: number(row["quality"]), lambda row: row["quality"])
+        quality = Column[Row](
+            rows[0]["measure"], lambda row: number(row["quality"]), lambda row: goodness_of(bench, row)
+        )
         keys = "p95 cost net front not_told_apart not_inferior holds_slo reason"
         notes = [words(f"bench.choice.{name}") for name in ("front", "apart", "enough")]
         yield sheet_of(rows, [*columns_of("system", words), quality, *columns_of(keys, words, optional=True)], notes)
