@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.cli.commands import COMMANDS, GROUPS
+from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.options import OUTPUT
 from steelyard.cli.parser import Command, argument, flag, repeated
 from tests.cli.command import complaint, printed, steelyard
@@ -71,7 +71,7 @@ def test_a_command_names_what_it_stands_for(command: Command) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_explains_every_argument(name: str) -> None:
-    text = printed(*name.split(), "--help", columns=300)
+    text = printed(*name.split(), "--help-all", columns=300)
     assert text.startswith(f"usage: steelyard {name} [OPTIONS]")
     assert COMMANDS[name].help in text
     for item in COMMANDS[name].arguments:
@@ -113,6 +113,8 @@ def test_words_become_values(words: str, want: dict) -> None:
     [
         ("a", "the following arguments are required: REST; try `steelyard sample --help`"),
         ("a b --num 3", "unrecognized arguments: --num"),
+        ("a b --nubmer=3", "unrecognized arguments: --nubmer=3; did you mean --number?"),
+        ("a b --colour 3", "unrecognized arguments: --colour 3; try `steelyard sample --help`"),
         ("a b --number x", "argument --number: invalid float value: 'x'"),
         ("a b --number", "argument --number: expected one argument"),
     ],
@@ -126,7 +128,7 @@ def test_what_is_wrong_is_named(words: str, message: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_every_word_that_is_declared(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        COMMANDS[name].parse(f"steelyard {name}", ["--help"])
+        COMMANDS[name].parse(f"steelyard {name}", ["--help-all"])
     text = "".join(capsys.readouterr().out.split())
     declared = [COMMANDS[name].help, *(item.help for item in COMMANDS[name].arguments)]
     assert [words for words in declared if "".join(words.split()) not in text] == []
@@ -185,3 +187,23 @@ def test_a_name_of_two_lines_is_said_in_one(monkeypatch: pytest.MonkeyPatch) -> 
     assert complaint("compare", environment={"STEELYARD_TRACEBACK": ""}).startswith(
         "steelyard: a\\nb: Input/output error"
     )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_what_is_used_most_and_says_where_the_rest_is(name: str) -> None:
+    text, whole = (printed(*name.split(), flag, columns=80) for flag in ("--help", "--help-all"))
+    shown = COMMANDS[name].most_used
+    hidden = [item for item in COMMANDS[name].arguments if not item.usage and item not in shown]
+    assert not hidden or len(shown) == 5
+    assert len(re.findall("^  -", text, re.M)) == len(shown) + 1
+    assert all(item.names[0] in whole for item in hidden)
+    assert (f"{len(hidden)} more options: steelyard {name} --help-all" in text) == bool(hidden)
+    assert len(text.splitlines()) <= 45
+
+
+def test_every_command_is_in_one_section_of_the_help() -> None:
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted({name.split()[0] for name in COMMANDS})
+    assert set(GROUPS) < set(listed)
+    text = printed("--help", columns=80)
+    assert [line[:-1] for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")][1:] == list(SECTIONS)

@@ -466,4 +466,4 @@ def shown_default(default: Any) -> str:
     >>> shown_default("zero"), shown_default(None)
     (' [zero]', '')
     """
-    return "" if default in (None, "") or isinstance(default, bool | list) else f" [{default}]"
+    return "" if default in (None, "", ()) or isinstance(default, bool | list) else f" [{default}]"

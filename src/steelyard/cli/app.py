@@ -7,7 +7,7 @@ from functools import partial
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
-from steelyard.cli.commands import COMMANDS, GROUPS
+from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.parser import overview
 
 _HELP = ("--help", "-h")
@@ -68,9 +68,13 @@ def _overview(group: str) -> str:
         commands = {
             name.removeprefix(f"{group} "): own for name, own in COMMANDS.items() if name.startswith(f"{group} ")
         }
-        return overview(f"steelyard {group}", GROUPS[group], {name: own.help for name, own in commands.items()})
-    listed = {name.split()[0]: GROUPS.get(name.split()[0], own.help) for name, own in COMMANDS.items()}
-    return overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", listed, version=True)
+        listed = {name: own.help for name, own in commands.items()}
+        return overview(f"steelyard {group}", GROUPS[group], {"commands": listed})
+    sections = {
+        title: {name: GROUPS[name] if name in GROUPS else COMMANDS[name].help for name in names}
+        for title, names in SECTIONS.items()
+    }
+    return overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", sections, version=True)
 
 
 def _printed(text: str, status: int = 0) -> int:

@@ -491,3 +491,12 @@ GROUPS = {
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
+
+SECTIONS = {
+    "start": ("demo", "init", "run", "evaluate", "compare", "report", "gate"),
+    "gold": ("label", "agreement"),
+    "judges": ("judge", "selftest", "review"),
+    "rerankers and load": ("bench",),
+    "tools": ("plan", "sweep", "diagnose", "convert", "export", "measures", "trec-eval", "chat"),
+}
+"""Section of `--help` -> its commands, or groups of commands, in its order."""

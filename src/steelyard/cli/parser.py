@@ -8,12 +8,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 from steelyard.base.errors import InputError, without_long_values
 from steelyard.base.limits import is_union
-from steelyard.base.options import Options, hints_of, options_of, shown_default
+from steelyard.base.nearest import nearest
+from steelyard.base.options import (
+    CompareOptions,
+    Options,
+    ReportOptions,
+    TestOptions,
+    WeighOptions,
+    hints_of,
+    options_of,
+    shown_default,
+)
 
 _HELP_COLUMN = 30
 
@@ -25,6 +35,7 @@ class Argument:
     settings   what argparse's `add_argument` takes
     shown      a default that a reader sees, and that is not among the values where the option is not given
     reads      it names files that the command reads;   writes   it names files that the command writes
+    section    the title below which `--help-all` shows it; "options" by default
     """
 
     names: tuple[str, ...]
@@ -33,6 +44,7 @@ class Argument:
     shown: object = None
     reads: bool = False
     writes: bool = False
+    section: str = ""
 
     @property
     def usage(self) -> str:
@@ -51,11 +63,12 @@ class Argument:
         """Its name among the values."""
         return str(self.settings.get("dest") or self.names[0].lstrip("-").replace("-", "_"))
 
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Let a parser take it; its default is shown behind its help."""
+    def add_to(self, parser: argparse._ActionsContainer, *, shown: bool = True) -> None:
+        """Let a parser take it, or a group of one; its default is shown behind its help."""
         default = self.settings.get("default")
-        shown = shown_default(self.shown if default is argparse.SUPPRESS else default)
-        parser.add_argument(*self.names, help=f"{self.help}{shown}".replace("%", "%%"), **self.settings)
+        value = shown_default(self.shown if default is argparse.SUPPRESS else default)
+        text = f"{self.help}{value}".replace("%", "%%") if shown else argparse.SUPPRESS
+        parser.add_argument(*self.names, help=text, **self.settings)
 
 
 def argument(*names: str, help: str, reads: bool = False, writes: bool = False, **settings: Any) -> Argument:
@@ -93,10 +106,12 @@ def _declared(kind: type[Options]) -> Iterator[Argument]:
             settings["action"] = "append"
         if settings.get("action") == "store_true" or settings.get("nargs"):
             settings.pop("type", None)
-        yield Argument(tuple(flags), words["help"], settings, default, reads=words["reads"])
+        section = _SECTIONS.get(kind, "")
+        yield Argument(tuple(flags), words["help"], settings, default, reads=words["reads"], section=section)
         if without:
             dest = without.removeprefix("--").replace("-", "_")
-            yield flag(without, dest=dest, default=argparse.SUPPRESS, help=f"Ignore {name}, although there are some.")
+            text = f"Ignore {name}, although there are some."
+            yield replace(flag(without, dest=dest, default=argparse.SUPPRESS, help=text), section=section)
 
 
 def _read_as(hint: Any) -> dict[str, Any]:
@@ -144,26 +159,65 @@ class Command:
         Raises   InputError for words that it does not take; SystemExit after help.
         """
         parser = _Parser(prog, usage=[word.usage for word in self.arguments], description=self.help)
-        if self.raw and words != ["--help"]:
+        if self.raw and words not in (["--help"], ["--help-all"]):
             return {self.arguments[0].names[0]: words}
+        shown = self.most_used
+        n_hidden = sum(not item.usage and item not in shown for item in self.arguments)
+        whole = "--help-all" in words
+        parser.add_argument("--help-all", action="help", help=argparse.SUPPRESS)
+        parser.epilog = f"{n_hidden} more options: {prog} --help-all" if n_hidden and not whole else None
+        groups: dict[str, argparse._ActionsContainer] = {"": parser}
         for item in self.arguments:
-            item.add_to(parser)
+            section = item.section if whole else ""
+            if section not in groups:
+                groups[section] = parser.add_argument_group(section)
+            item.add_to(groups[section], shown=whole or bool(item.usage) or item in shown)
         # Options may lie between arguments.
         return vars(parser.parse_intermixed_args(words))
 
+    @property
+    def most_used(self) -> list[Argument]:
+        """The options that `--help` shows: all of a few, else the five that are used most, in their order."""
+        options = [item for item in self.arguments if not item.usage]
+        if len(options) <= _FEW:
+            return options
+        rank = {name: place for place, name in enumerate(_MOST_USED)}
+        required = [item for item in options if item.settings.get("required")]
+        first = sorted(options, key=lambda item: (item not in required, rank.get(item.dest, len(rank))))[:_SHOWN]
+        return [item for item in options if item in first]
 
-def overview(prog: str, description: str, commands: Mapping[str, str], *, version: bool = False) -> str:
-    """The `--help` without a command: the name and help of each.
+
+def overview(prog: str, description: str, sections: Mapping[str, Mapping[str, str]], *, version: bool = False) -> str:
+    """The `--help` without a command: the name and help of each, by section.
 
     version   whether there is `--version` too
     """
     parser = _Parser(prog, usage=["COMMAND", "[ARGUMENTS]..."], description=description)
     if version:
         parser.add_argument("--version", action="store_true", help="Show the version and exit.")
-    group = parser.add_argument_group("commands")
-    for name, help in commands.items():
-        group.add_argument(name, help=help.replace("%", "%%"))
+    for section, commands in sections.items():
+        group = parser.add_argument_group(section)
+        for name, help in commands.items():
+            group.add_argument(name, help=help.replace("%", "%%"))
     return parser.format_help()
+
+
+_FEW, _SHOWN = 8, 5
+"""A command of so many options shows them all; one of more, so many."""
+
+_MOST_USED = tuple(
+    "measures profile baseline margin config questions junit output format k judge_model model rate slo verdicts n "
+    "difference into target judge cluster min_gain lang".split()
+)
+"""Names of options, those that are used most first."""
+
+_SECTIONS: dict[type[Options], str] = {
+    WeighOptions: "how runs are weighed",
+    TestOptions: "how systems are compared",
+    CompareOptions: "how systems are compared",
+    ReportOptions: "how systems are compared",
+}
+"""Declared options -> the section of `--help-all` that shows them."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -186,4 +240,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise   InputError, with the place where all options are explained."""
-        raise InputError(f"{without_long_values(message)}; try `{self.prog} --help`")
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        advice = f"try `{self.prog} --help`"
+        if unknown and words.startswith("--"):
+            there = [name for name in self._option_string_actions if name.startswith("--")]
+            advice = nearest(words.split()[0].partition("=")[0], there, near=0.7, otherwise=advice)
+        raise InputError(f"{without_long_values(message)}; {advice}")
