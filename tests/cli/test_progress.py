@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from steelyard.bench.run.loads import LIVE, LiveBlock, LiveRequests
+from steelyard.bench.run.loads import LiveBlock
 from steelyard.cli.benches import announced
 from steelyard.cli.progress import progress_bars
 from steelyard.reports.words import read_words
-from steelyard.services.announcements import SPENDING, WAITS, Spending, Usage, Wait
+from steelyard.services.announcements import LIVE, SPENDING, WAITS, LiveRequests, Spending, Usage, Wait
 
 
 class Terminal(io.StringIO):

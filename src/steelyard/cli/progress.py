@@ -10,12 +10,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from steelyard.base.progress import Progress, no_progress
-from steelyard.bench.run.loads import LIVE, LiveRequests
 from steelyard.cli.terminal import drawn_on
 from steelyard.reports.views.numbers import milliseconds
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
-from steelyard.services.announcements import SPENDING, WAITS, Spending, Wait
+from steelyard.services.announcements import LIVE, SPENDING, WAITS, LiveRequests, Spending, Wait
 
 SOON = 0.5
 """Seconds in which a command may be ready that draws nothing until then, nor imports what draws."""

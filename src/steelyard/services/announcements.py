@@ -122,3 +122,22 @@ class Spending:
 
 SPENDING = Announcements[Spending]()
 """What is spent by each judge of this process, told now and then."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRequests:
+    """How the requests of a block did by now.
+
+    label      of what is asked, such as "words@50";   n   requests that have ended;   n_failed   without an answer
+    per_second   that were answered;   p95_ms   of the last ones, infinite where too many failed
+    """
+
+    label: str
+    n: int
+    n_failed: int
+    per_second: float
+    p95_ms: float
+
+
+LIVE = Announcements[LiveRequests]()
+"""How the block does that is measured, some four times a second."""

@@ -24,7 +24,8 @@ from steelyard.bench.frames import REQUESTS, SERVICE_MS
 from steelyard.bench.load.levels import Level
 from steelyard.bench.load.served import request_scores
 from steelyard.bench.run.load_tests import load_test
-from steelyard.bench.run.loads import LIVE, BenchInterrupted, LiveRequests, late_notes, short_notes
+from steelyard.bench.run.loads import BenchInterrupted, late_notes, short_notes
+from steelyard.services.announcements import LIVE, LiveRequests
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
 from tests.bench.run.test_rerankers import bench_config
 from tests.rag.ranking_model import PATH

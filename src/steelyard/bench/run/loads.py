@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,30 +39,11 @@ from steelyard.bench.load.systems import LoadedSystem, bundled_questions, loaded
 from steelyard.bench.load.throughput import Objective, sustained, throughput
 from steelyard.bench.run.writing import BenchWriter
 from steelyard.data.questions import Questions
-from steelyard.services.announcements import Announcements
+from steelyard.services.announcements import LIVE, Announcements, LiveRequests
 
 _EVERY_S = 0.25
 _LAST = 1_000
 """Requests that the percentile is of: those before are of another moment, and sorting takes time from what is timed."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRequests:
-    """How the requests of a block did by now.
-
-    label      of what is asked, such as "words@50";   n   requests that have ended;   n_failed   without an answer
-    per_second   that were answered;   p95_ms   of the last ones, infinite where too many failed
-    """
-
-    label: str
-    n: int
-    n_failed: int
-    per_second: float
-    p95_ms: float
-
-
-LIVE = Announcements[LiveRequests]()
-"""How the block does that is measured, some four times a second."""
 
 
 @contextmanager
