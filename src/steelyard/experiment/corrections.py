@@ -13,8 +13,6 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Floats
 from steelyard.base.notes import Note
-from steelyard.judges.people.review import Drawn
-from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends, LabelledMean
 
 if TYPE_CHECKING:
     from steelyard.judges.people.review import Drawn
@@ -170,6 +168,10 @@ def correction_of(values: Mapping[str, Any], n_questions: int) -> Correction:
 
     Raises   ValueError and KeyError for another shape, and for other numbers of questions.
     """
+    # Scores that nobody labelled load no judge.
+    from steelyard.judges.people.review import Drawn
+    from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends
+
     if (unit := values["unit"]) not in get_args(Drawn):
         raise ValueError(f"labels are of {unit!r}, expected {' or '.join(get_args(Drawn))}")
     people, corrected = (_labelled_of(values[name], n_questions) for name in ("people", "corrected"))
@@ -194,6 +196,8 @@ def _labelled(mean: LabelledMean) -> dict[str, Any]:
 
 
 def _labelled_of(values: Mapping[str, Any], n_questions: int) -> LabelledMean:
+    from steelyard.stats.labels.prediction_powered import LabelledMean
+
     if len(values["values"]) != n_questions:
         raise ValueError(f"a correction has {len(values['values'])} values for {n_questions} questions")
     mean, low, high, error, df = (_float(values[name]) for name in _NUMBERS)
