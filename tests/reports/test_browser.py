@@ -384,6 +384,8 @@ def test_it_prints_on_white_with_all_charts(browser: Any, files: dict[str, Path]
     made.page.emulate_media(media="print")
     assert made.page.evaluate("getComputedStyle(document.querySelector('.bar')).display") == "none"
     assert made.page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 38, 44)"
+    made.page.set_viewport_size({"width": 688, "height": 900})  # A4, less its margins.
+    assert made.page.evaluate("document.querySelector('#question-table').getBoundingClientRect().right") <= 688
     assert made.page.pdf().startswith(b"%PDF")
     made.close()
 

@@ -166,6 +166,15 @@ def test_a_phone_shows_that_there_is_more_and_what_is_recommended(browser: Any, 
     tab.close()
 
 
+def test_commands_in_sentences_are_code_and_names_stay_names() -> None:
+    said = "not measured; weigh it with `evaluate -m <mrr>`"
+    shown = "not measured; weigh it with <code>evaluate -m &lt;mrr&gt;</code>"
+    sheet = Sheet(["system", "why"], [["a `b` c", said]], notes=[said])
+    main = sections_page("title", [Section("first", "First", [Paragraph(said)], [sheet])]).main
+    assert main.count(shown) == 3
+    assert "a `b` c</th>" in main
+
+
 @NO_CHROMIUM
 def test_pills_are_one_line_high(browser: Any, tmp_path: Path) -> None:
     cells = [Cell("excellent", pill="top"), Cell("poor", pill="low"), Cell("fair", pill="plain")]
@@ -203,6 +212,12 @@ def test_sections_fold_and_links_open_them(browser: Any, bench_file: Path) -> No
     page.emulate_media(media="print")
     assert page.is_visible("#costs table")
     assert not page.is_visible(".bar")
+    page.set_viewport_size({"width": 688, "height": 900})  # A4, less its margins.
+    edges = page.evaluate(
+        "[...document.querySelectorAll('main table')].map((table) => table.getBoundingClientRect().right)"
+    )
+    assert max(edges) <= 688
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(media="screen")
     page.click("nav a[href='#costs']")
     assert page.is_visible("#costs table")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html
-from steelyard.reports.html.tables import sheet_table, table_writer
+from steelyard.reports.html.tables import prose, sheet_table, table_writer
 from steelyard.reports.views.view import Block, Paragraph, Section, Sheet, Text
 from steelyard.reports.words import Words
 
@@ -79,8 +79,9 @@ def _blocks(section: Section, drawings: Sequence[Drawing], write: Callable[..., 
 
 def _paragraph(paragraph: Paragraph) -> str:
     title = f"<h3>{escaped(paragraph.title)}</h3>\n" if paragraph.title else ""
-    text = escaped(paragraph.text)
-    return title + (f'<pre class="command" tabindex="0">{text}</pre>' if paragraph.is_command else f"<p>{text}</p>")
+    if paragraph.is_command:
+        return f'{title}<pre class="command" tabindex="0">{escaped(paragraph.text)}</pre>'
+    return f"{title}<p>{prose(paragraph.text)}</p>"
 
 
 def _drawing(drawing: Drawing) -> str:

@@ -116,7 +116,9 @@ def _cell(cell: Cell) -> str:
 def _text(cell: Cell) -> str:
     if cell.pill:
         return f'<span class="pill {cell.pill}">{escaped(cell.text)}</span>'
-    return f"<strong>{escaped(cell.text)}</strong>" if "best" in cell.style.split() else escaped(cell.text)
+    # Sentences alone may name commands: what is between the backticks of a name stays a name.
+    text = prose(cell.text) if "long" in cell.style.split() else escaped(cell.text)
+    return f"<strong>{text}</strong>" if "best" in cell.style.split() else text
 
 
 def _small(cell: Cell) -> str:
