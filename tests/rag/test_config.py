@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.base.errors import InputError
+from steelyard.base.options import WeighOptions
 from steelyard.rag.config import Config, Stage, TargetSettings
 from steelyard.services.cache import CACHE_NAME
 from tests.rag import small
@@ -205,7 +206,7 @@ def test_files_beside_the_configuration_are_found_from_anywhere(folder: Path) ->
 
 def test_how_gold_is_looked_up_is_checked_at_once() -> None:
     weigh = Config.of({"documents": ".", "weigh": {"rule": " share >= .50", "steps": ["quotes", "lower"]}}).weigh
-    assert weigh.options() == {"rule": "share>=0.5", "min_gain": None, "steps": ("lower", "quotes"), "cluster": None}
+    assert weigh.options() == WeighOptions(rule="share>=0.5", steps=("lower", "quotes"))
     for wrong, told in (({"rule": "half"}, "no rule is called 'half'"), ({"steps": ["quots"]}, "did you mean quotes")):
         with pytest.raises(InputError, match=told):
             Config.of({"documents": ".", "weigh": wrong})

@@ -96,7 +96,6 @@ def test_tokens_that_are_written_may_cost_something_else() -> None:
 
 def test_a_machine_costs_by_what_it_sustains() -> None:
     machine = UnitPrice(per_gpu_hour=1.8, utilisation=0.5)
-    assert machine.of_rate(20) == pytest.approx(1.8 / (3_600 * 20 * 0.5), rel=1e-12)
     assert machine.of_seconds(3_600) == 3.6
 
 

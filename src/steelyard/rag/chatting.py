@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,6 +87,6 @@ class Assistant:
         line = json.loads(encode_response(question.query_id, response))
         scores = evaluate(
             Questions.of([question]), Outputs([line]), [make(name, self.pipeline.k) for name in MEASURES.values()],
-            corpus=self.pipeline.chunks, unit=self._unit, **self._weigh.options(),
+            **vars(replace(self._weigh.options(), corpus=self.pipeline.chunks, unit=self._unit)),
         )  # fmt: skip
         return dict(zip(MEASURES, scores.values[0, :, 0].tolist(), strict=True))

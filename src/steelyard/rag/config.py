@@ -52,6 +52,7 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError, MeasureError, quoted
 from steelyard.base.limits import Limits, Words, at_least
 from steelyard.base.nearest import nearest
+from steelyard.base.options import WeighOptions
 from steelyard.base.own_paths import own_file
 from steelyard.base.settings import Origin, SettingError, read_toml, validate
 from steelyard.base.toml_lines import Key
@@ -231,19 +232,19 @@ class Weigh(BaseModel):
     steps: Annotated[list[str], AfterValidator(lambda steps: list(in_order(steps)))] | None = None
     cluster: Text | None = None
 
-    def options(self) -> dict[str, Any]:
-        """Keyword arguments of `evaluate`, the measures left aside."""
-        steps = None if self.steps is None else tuple(self.steps)
-        rule = self.rule or defaults.RULE
-        return {"rule": rule, "min_gain": self.min_gain, "steps": steps, "cluster": self.cluster}
+    def options(self, cluster: str | None = None) -> WeighOptions:
+        """Its options of `evaluate`;   cluster   in place of its own"""
+        rule, steps = self.rule or defaults.RULE, None if self.steps is None else tuple(self.steps)
+        return WeighOptions(rule=rule, steps=steps, min_gain=self.min_gain, cluster=cluster or self.cluster)
 
     def resolver(self, questions: Questions, unit: Unit | None) -> Resolver | DocumentResolver:
         """Resolves the gold of questions by this rule and these steps, once for each corpus.
 
         Raises   InputError for a rule that does not exist, and for gold that does not fit the unit.
         """
-        steps = DEFAULT_STEPS if self.steps is None else tuple(self.steps)
-        return resolver_of(questions, rule=self.rule or defaults.RULE, steps=steps, unit=unit)
+        options = self.options()
+        steps = DEFAULT_STEPS if options.steps is None else tuple(options.steps)
+        return resolver_of(questions, rule=options.rule, steps=steps, unit=unit)
 
 
 class PipelineSettings(BaseModel):

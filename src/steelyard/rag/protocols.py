@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Ints, Vectors
+from steelyard.base.errors import StageError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress
 from steelyard.data.corpus import Chunks, Document, Passage
@@ -113,6 +114,13 @@ class Reranked:
     usage: Usage | None = None
     search_units: float | None = None
     n_repaired: int | None = None
+
+
+def raise_all(errors: Sequence[str], fact: str) -> None:
+    """Raise   StageError of all errors, after a fact on them where there are several."""
+    if errors:
+        listed = "; ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+        raise StageError(errors[0] if len(errors) == 1 else f"{fact}: {listed}")
 
 
 def total_usage(usages: Sequence[Usage | None]) -> Usage | None:

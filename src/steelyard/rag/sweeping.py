@@ -292,8 +292,8 @@ def sweep(
     for trial in trials:
         check_measures(specs, trial.config, questions)
     resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
-    cluster = cluster or config.weigh.cluster
-    check_cluster(cluster, questions)
+    options = config.weigh.options(cluster)
+    check_cluster(options, questions)
     refuse_silent_endpoints([trial.config for trial in trials], questions, overwrite=overwrite)
     with overwriting([trial.config.folder for trial in trials]) if overwrite else nullcontext() as is_old:
         for number, trial in enumerate(trials):
@@ -304,7 +304,7 @@ def sweep(
                 folder = run(pipeline, questions, place, overwrite=overwrite, anew=anew, progress=progress)
             except StageError as error:
                 raise StageError(f"{trial.config.name}: {error}") from error
-            rows += _rows(trial, folder, weigh_folder(folder, resolver, cluster), specs)
+            rows += _rows(trial, folder, weigh_folder(folder, resolver, options), specs)
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     n_failed_of = {row.folder: row.n_failed for row in rows}  # Rows of several k have one run.
@@ -348,7 +348,7 @@ def _rows(trial: GridPoint, folder: RunFolder, weighing: Weighing, specs: Sequen
     config = trial.config
     measures_by_k = [[measure.with_depth(k) for measure in specs] for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = weighing.scores(measures, min_gain=config.weigh.min_gain)
+    scores = weighing.scores(measures)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):

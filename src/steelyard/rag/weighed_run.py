@@ -28,7 +28,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import describe
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.rag.protocols import Embedder, Generator, Reranker, RunnableSystem
+from steelyard.rag.protocols import Embedder, Generator, Reranker, RunnableSystem, raise_all
 from steelyard.rag.runs.running import run
 from steelyard.services.http.client import ServiceError
 from steelyard.services.models.chat import ChatModel
@@ -74,9 +74,9 @@ def run_and_weigh(
     questions = Questions.read(config.questions)
     config = config.with_unit_of(questions)
     system = read_system(config)
-    resolver, cluster = config.weigh.resolver(questions, config.unit), cluster or config.weigh.cluster
+    resolver, options = config.weigh.resolver(questions, config.unit), config.weigh.options(cluster)
     check_measures(specs, config, questions)
-    check_cluster(cluster, questions)
+    check_cluster(options, questions)
     if isinstance(system, Pipeline):
         refuse_silent_endpoints([config], questions, overwrite=overwrite)
     show, first = progress or no_progress, dict[str, int]()
@@ -89,8 +89,8 @@ def run_and_weigh(
         system, questions, config.folder, overwrite=overwrite, progress=show_progress,
         check=lambda: resolver.check(system.corpus, system.documents),
     )  # fmt: skip
-    weighing = weigh_folder(folder, resolver, cluster)
-    scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES), min_gain=config.weigh.min_gain)
+    weighing = weigh_folder(folder, resolver, options)
+    scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES))
     return WeighedRun(folder, scores, first.get("questions", 0))
 
 
@@ -108,19 +108,18 @@ def check_measures(specs: Iterable[Measure], config: Config, questions: Question
         )
 
 
-def check_cluster(cluster: str | None, questions: Questions) -> None:
-    """Raise   InputError for a field that no question has."""
-    if cluster is not None:
+def check_cluster(options: WeighOptions, questions: Questions) -> None:
+    """Raise   InputError for a cluster by a field that no question has."""
+    if options.cluster is not None:
         named = {question.query_id: question for question in questions}
-        question_clusters(cluster, gold=questions, questions=named, query_ids=list(named))
+        question_clusters(options.cluster, gold=questions, questions=named, query_ids=list(named))
 
 
-def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, cluster: str | None = None) -> Weighing:
+def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, options: WeighOptions) -> Weighing:
     """A run against the questions of a resolver, which resolves their gold once for all runs of one corpus.
 
     Raises   InputError and its children.
     """
-    options = WeighOptions(cluster=cluster)
     return Weighing.of_resolver(open_inputs(resolver.gold, [folder], options), resolver, options)
 
 
@@ -162,11 +161,7 @@ def refuse_silent_endpoints(configs: Sequence[Config], questions: Questions, *, 
                     errors.append(f"{config.name}: {error}" if len(configs) > 1 else str(error))
             except StageError:
                 continue
-    if len(errors) > 1:
-        listed = "; ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
-        raise StageError(f"{len(errors)} of {len(asked)} endpoints do not answer, and nothing was run: {listed}")
-    if errors:
-        raise StageError(errors[0])
+    raise_all(errors, f"{len(errors)} of {len(asked)} endpoints do not answer, and nothing was run")
 
 
 def _is_final(error: ServiceError, *, is_chat: bool) -> bool:

@@ -246,14 +246,6 @@ class UnitPrice:
         """The cost of the machine for so long, with its idle time in proportion."""
         return self.amount * seconds / _HOUR_S / self.utilisation
 
-    def of_rate(self, rate: float) -> float:
-        """The cost of a question where the machine sustains so many a second.
-
-        >>> round(UnitPrice(per_gpu_hour=3.6, utilisation=0.5).of_rate(20), 9)
-        0.0001
-        """
-        return self.of_seconds(1 / rate) if rate > 0 else math.inf
-
     def as_table(self) -> dict[str, Any]:
         """The table that it is read from, as JSON holds it."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "name"}

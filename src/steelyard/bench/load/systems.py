@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from steelyard.base.errors import InputError, StageError
+from steelyard.base.errors import InputError
 from steelyard.base.instances import Instances
 from steelyard.bench.candidates import Candidates
 from steelyard.bench.config import BenchConfig, BenchSystem
@@ -34,7 +34,7 @@ from steelyard.rag.own.results import Odd, value_at
 from steelyard.rag.own.system import TargetSystem
 from steelyard.rag.own.targets import FunctionTarget, HTTPTarget
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.rag.protocols import Reranker
+from steelyard.rag.protocols import Reranker, raise_all
 from steelyard.rag.registry import make_stage
 from steelyard.rag.stages.reranking import SCORE_LISTS, search_units_of, tokens_of
 from steelyard.services.http.direct import DirectService
@@ -334,9 +334,5 @@ def first_answers(systems: Sequence[LoadedSystem], timeout_s: float) -> dict[str
             n = len(failures)
             which = "the first request was not answered" if n == 1 else f"none of the first {n} requests was answered"
             errors[system.name] = f"{system.name}: {which}: {failures[0].error}"
-    if len(errors) > 1:
-        listed = "; ".join(f"({number}) {error}" for number, error in enumerate(errors.values(), 1))
-        raise StageError(f"{len(errors)} of {len(systems)} systems do not answer, and nothing was measured: {listed}")
-    if errors:
-        raise StageError(next(iter(errors.values())))
+    raise_all([*errors.values()], f"{len(errors)} of {len(systems)} systems do not answer, and nothing was measured")
     return answers

@@ -59,7 +59,7 @@ def weigh(
     rerankings = rerankings_of(config.options, candidates, rankings, requests)
     weighing = _weighing(config, candidates, rerankings)
     specs = quality_measures(config, weighing)
-    quality = weighing.scores(specs, min_gain=config.min_gain)
+    quality = weighing.scores(specs)
     of_depths = ceilings(config.depths, candidates, weighing.weighed[0], quality)
     quality = replace(quality, ceilings=ceilings_of_rerankers(config.options, quality, of_depths))
     scores = with_columns(quality, weighing, rerankings)
@@ -106,7 +106,7 @@ def _weighing(config: BenchConfig, candidates: Candidates, rerankings: Sequence[
         return replace(first, repeats=tuple(others))
 
     systems = [system(config.base_name, [{}]), *(system(item.label, _distinct(item.scores)) for item in rerankings)]
-    return Weighing.of(replace(inputs, systems=systems), WeighOptions(cluster=config.cluster))
+    return Weighing.of(replace(inputs, systems=systems), WeighOptions(cluster=config.cluster, min_gain=config.min_gain))
 
 
 def _distinct(lists: Sequence[Mapping[str, Sequence[float]]]) -> Sequence[Mapping[str, Sequence[float]]]:
@@ -166,9 +166,8 @@ class BenchWork:
     def writer(self, *, overwrite: bool = False, taken_over: Holder | None = None) -> BenchWriter:
         """The writer of its folder; see `BenchWriter`."""
         return BenchWriter(
-            "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over,
-            overwrite=overwrite,
-        )  # fmt: skip
+            "rerank", self.config, self.digests, notes=self.candidates.notes, taken_over=taken_over, overwrite=overwrite
+        )
 
 
 def prepare_bench(
