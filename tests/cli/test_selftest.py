@@ -66,7 +66,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (["--judge", "lexcal"], "lexical"),
         (["--judge", "tests.judges.own_judges:fails"], "no model"),
         (["-f", "csv"], "choose from 'table', 'json', 'markdown'"),
-        (["-o", "tests.csv"], "self-tests cannot be written as csv; choose table, markdown or json"),
+        (["-o", "tests.csv"], "self-tests cannot be written as csv; choose table, markdown, json or parts"),
     ],
 )
 def test_refusals_are_one_line(options: list[str], message: str) -> None:

@@ -103,7 +103,7 @@ def _first(choice: str, choices: Sequence[str]) -> list[str]:
 
 
 def _answer(question: str, choices: Sequence[str], words: Words, *, yes: bool) -> str:
-    """What the user chooses, by its number or name; the first where nothing is typed, and with yes."""
+    """The choice of the user, by its number or name; the first where nothing is typed, and with yes."""
     if yes:
         return choices[0]
     print(words(f"init.ask.{question}"))

@@ -160,7 +160,7 @@ class _Crew:
         return start
 
     def finished(self) -> list[Request]:
-        """What came of each request; one that is still under way had no answer in time."""
+        """The outcome of each request; one that is still under way had no answer in time."""
         done = list(self._finished)
         numbers = {request.number for request in done}
         return done + [self._given_up(handed) for handed in self._handed if handed.task.number not in numbers]
@@ -245,7 +245,7 @@ class _Crowd:
         return start
 
     def finished(self) -> list[Request]:
-        """What came of each request; one that is still under way had no answer in time."""
+        """The outcome of each request; one that is still under way had no answer in time."""
         under_way, done = dict(self._under_way), list(self._finished)
         numbers = {request.number for request in done}
         return done + [request for number, request in under_way.items() if number not in numbers]

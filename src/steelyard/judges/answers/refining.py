@@ -33,7 +33,7 @@ _LACKS = {
 
 
 def ability(judge: Judge | None, name: Literal["split", "nuggets"]) -> Callable[[Sequence[Refined]], Sequence[Any]]:
-    """What a judge that can refines answers by.
+    """The ability by which a judge refines answers, where it has any.
 
     split     gives for each answer and each of its sentences the claims; None where the judge does not say
     nuggets   gives facts of each gold answer, each with a flag for vital ones; none where the judge does not say

@@ -81,7 +81,7 @@ def named(row: Row) -> str:
 
 
 def is_lower(bench: Bench, measure: str) -> bool:
-    """Whether lower values of a measure are better."""
+    """True if lower values of a measure are better."""
     return any(str(own) == measure and not own.definition.higher_is_better for own in bench.scores.measures)
 
 

@@ -180,7 +180,7 @@ def _measures(verdicts: Verdicts) -> list[str]:
 
 
 def labelling_sections(grades: Grades, words: Words, *, file: str = "", sources: Sequence[str] = ()) -> list[Section]:
-    """How often each grade was given, agreement with people, and what to do next.
+    """Sections on how often each grade was given, agreement with people, and what to do next.
 
     file, sources   as they were named, for the command that weighs with the truth
     """

@@ -81,7 +81,7 @@ _FEW = 10
 def cluster_notes(
     recipe: Mapping[str, Any], words: Words, *, n: int, n_clusters: int | None, ask: str = "--cluster doc"
 ) -> Iterator[str]:
-    """Of how many clusters the questions are, and that few show little; or that questions share gold documents.
+    """Notes on the clusters of the questions, and that few show little; or that questions share gold documents.
 
     recipe   of the scores;   n, n_clusters   questions that are weighed, and their clusters; None without any
     ask      how to have them counted by document: what the command takes whose output it is
