@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, dcg_score, ndcg_score
 
 import steelyard as sy
 from tests.hypothesis_profiles import examples
 from tests.measures.random_collections import DOCS, Collection, collections
+
+pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is an oracle for tests only")
+sklearn_metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is an oracle for tests only")
 
 FUZZ = Path(__file__).resolve().parents[3] / "shared" / "data" / "ir-fuzz"
 needs_fuzz = pytest.mark.skipif(not FUZZ.is_dir(), reason=f"{FUZZ} is absent: it is kept beside the repository")
@@ -135,7 +136,7 @@ def test_scikit_learn_ndcg(listed: tuple[list[str], list[int]], k: int | None) -
     truth, cut = dict(zip(docs, labels, strict=True)), "" if k is None else f"@{k}"
     exponential = [[2**label - 1 for label in labels]]
     for gain, y_true in (("linear", [labels]), ("exp", exponential)):
-        for name, theirs in (("ndcg", ndcg_score), ("dcg", dcg_score)):
+        for name, theirs in (("ndcg", sklearn_metrics.ndcg_score), ("dcg", sklearn_metrics.dcg_score)):
             want = theirs(y_true, falling, k=k, ignore_ties=True)
             assert sy.plain.score(f"{name}(gain={gain}){cut}", docs, truth) == pytest.approx(want, rel=1e-12, abs=1e-12)
 
@@ -144,14 +145,14 @@ def test_scikit_learn_ndcg(listed: tuple[list[str], list[int]], k: int | None) -
 @given(complete_lists().filter(lambda listed: max(listed[1]) >= 2), st.sampled_from([1, 2]))
 def test_scikit_learn_average_precision(listed: tuple[list[str], list[int]], min_gain: int) -> None:
     docs, labels = listed
-    want = average_precision_score(np.array(labels) >= min_gain, range(len(docs), 0, -1))
+    want = sklearn_metrics.average_precision_score(np.array(labels) >= min_gain, range(len(docs), 0, -1))
     truth = dict(zip(docs, labels, strict=True))
     assert sy.plain.score(f"map(min_gain={min_gain})", docs, truth) == pytest.approx(want, rel=1e-12)
 
 
 def test_scikit_learn_averages_over_ties() -> None:
     """Where it differs by design: equal scores share their discounts; ours stand in canonical order (b before a)."""
-    tied = ndcg_score([[1, 0]], [[5.0, 5.0]])
+    tied = sklearn_metrics.ndcg_score([[1, 0]], [[5.0, 5.0]])
     assert tied == pytest.approx((1 + 1 / math.log2(3)) / 2)
     value = sy.evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 5.0, "b": 5.0}}, "ndcg").values.item()
     assert value == pytest.approx(1 / math.log2(3))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError, MissingExtraError
 from steelyard.stats.tests.paired import (
@@ -23,6 +22,8 @@ from steelyard.stats.tests.paired import (
     wilcoxon,
 )
 from tests.hypothesis_profiles import examples
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the oracle needs the extra stats")
 
 Floats = npt.NDArray[np.float64]
 Tested = Callable[[npt.ArrayLike], PairedTest]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from steelyard.base.errors import InputError
 from steelyard.stats.power.power import power, questions_needed
 from tests.hypothesis_profiles import examples
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the oracle needs the extra stats")
 
 quick = examples(60)
 effects = st.floats(0.05, 2)

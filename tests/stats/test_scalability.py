@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from steelyard.base.arrays import Floats
 from steelyard.base.errors import InputError
 from steelyard.stats.load import fit_scalability
 from tests.hypothesis_profiles import examples
+
+minimize = pytest.importorskip("scipy.optimize", reason="the oracle needs the extra stats").minimize
 
 USERS = np.array([1.0, 2, 4, 8, 16, 32])
 

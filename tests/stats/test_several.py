@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 import steelyard as sy
 from steelyard.base.errors import InputError
@@ -21,6 +20,8 @@ from steelyard.stats.tests.paired import paired_t, sign_flip
 from steelyard.stats.tests.pairs import Pairs, all_pairs, corrected, sign_flip_pairs, t_pairs, tukey, tukey_limit
 from tests.hypothesis_profiles import examples
 from tests.shared_data import shared
+
+scipy_stats = pytest.importorskip("scipy.stats", reason="the oracle needs the extra stats")
 
 Floats = npt.NDArray[np.float64]
 
