@@ -13,7 +13,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.judges.embedding import EmbeddingJudge
 from steelyard.judges.nli import NLIJudge
 from steelyard.judges.verdict import Case
-from steelyard.services.models.entailment import EntailmentModel
+from steelyard.services.models.local import EntailmentModel
 from tests.services.tiny import cross_encoder_folder, encoder_folder
 
 sentence_transformers = pytest.importorskip("sentence_transformers", reason="the models' library")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steelyard.base.errors import InputError
-from steelyard.services.models.entailment import label_places
+from steelyard.services.models.local import label_places
 
 CASES = [
     json.loads(line)

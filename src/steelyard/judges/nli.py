@@ -16,8 +16,14 @@ from steelyard.base.settings import check_fields
 from steelyard.judges.asking import Batches, case_blocks, empty_verdict, quotation, whole_characters
 from steelyard.judges.registry import TextPair, judge_named
 from steelyard.judges.verdict import Case, Verdict
-from steelyard.services.models.entailment import EntailmentModel
-from steelyard.services.models.local import ModelName, check_model, identity_of, library_versions, name_of
+from steelyard.services.models.local import (
+    EntailmentModel,
+    ModelName,
+    check_model,
+    identity_of,
+    library_versions,
+    name_of,
+)
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
 
