@@ -25,7 +25,7 @@ class Correction:
 
     mean     by judge, people and both, with a pseudo-value for each question, in the order of the scores
     unit     what people were asked about: items, each a unit of an answer, or whole answers
-    n_drawn  how many; those that nobody can say, or that raters are at odds about, have no label
+    n_drawn  how many; those that no rater can say, or that raters disagree on, have no label
     n_undecided   how many those are;   digest   of the labels, with what they are about
     """
 

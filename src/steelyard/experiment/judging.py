@@ -327,15 +327,14 @@ def judge_panel(
     if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
         raise InputError(f"the panel names {twice} twice, and a judge has one vote; name others")
     asked, system = open_answers(questions, outputs)
-    if system.outputs is None or not system.outputs.answers:
-        raise InputError(f"{system.name}: has no answers to judge; give outputs with `answer`")
+    answered = _answers(system)
     _check_place(system, save, must_keep=must_keep)
     own = []
     for member in members:
         verdicts = _of_member(member, system) or judge_answers(
-            asked, system.outputs, make_judge(DEFAULT_JUDGE), system=system.name
+            asked, answered, make_judge(DEFAULT_JUDGE), system=system.name
         )
-        verdicts.check_outputs(system.outputs.digest(), system.name)
+        verdicts.check_outputs(answered.digest(), system.name)
         own.append(verdicts)
     together = panel(own, weights=weights)
     file = verdict_file(system, save, NAME)

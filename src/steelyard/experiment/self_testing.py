@@ -31,8 +31,8 @@ from steelyard.judges.verdict import Case, Judge, Verdict
 from steelyard.stats.labels.raters import wilson_interval
 
 LIMITS: Mapping[str, float] = {**dict.fromkeys(MAKERS, 0.1), "injection": 0.05}
-"""Test -> the largest share of failures.  A tenth of wrong verdicts can move a mean by .1; and whoever puts an
-instruction into a document picks a wording that works."""
+"""Test -> the largest share of failures.  A tenth of wrong verdicts can move a mean by .1; and an
+instruction in a document is worded so that it works."""
 
 ROW = {
     "test": pl.String, "query_id": pl.String, "premise": pl.String, "sentence": pl.String, "verdict": pl.String,

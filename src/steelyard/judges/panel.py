@@ -175,7 +175,7 @@ def _together(records: Sequence[JudgedAnswer], seats: Mapping[str, _Seats]) -> J
         seats["grounded"].verdict([judged(record, "grounded", unit) for record in records])
         for unit in range(len(first.units))
     )
-    # Verdicts by each chunk do not settle what the panel is at odds about as a whole.
+    # Verdicts by each chunk do not settle what the panel disagrees on as a whole.
     support = tuple(
         (whole,) * len(row) if whole is not None and whole.label == "not_judged" else row
         for row, whole in zip(cells("support"), grounded, strict=True)

@@ -51,7 +51,7 @@ class Judge(Protocol):
 
     A judge that has `wants_all_at_once` set is asked for all answers in one call, others for some questions at a time.
     What its method `counts` returns, where it has one, is kept in the recipe of the verdicts as `calls`.
-    One that keeps what it said has a method `judge_again`, which takes and gives the same and asks anew.
+    One that keeps what it said has a method `judge_again`, which takes and gives the same and asks again.
     """
 
     name: str

@@ -39,7 +39,7 @@ def agreement_of_people(
 ) -> HumanAgreement | None:  # fmt: skip
     """Kappa of the two raters who decided most items together, and the judge's with either; None without two.
 
-    Items that the two are at odds about count, settled or not: without them, people would always agree.
+    Items that the two disagree on count, settled or not: without them, people would always agree.
     """
     by_rater = _support_by_rater(review.labels)
     several = [[decision for decision in own if _counts(decision)] for own in review.labels.by_item.values()]
@@ -247,7 +247,7 @@ def _of_calls(sample: _Sample, calls: Bools, flattery: Floats, seed: int) -> tup
     if sample.is_equal:
         return UNDEFINED, UNDEFINED
     if calls.all() or not calls.any():
-        # Whoever always says the same agrees by chance alone, whatever people say.
+        # A judge that always says the same agrees by chance alone, whatever people say.
         return Estimate(0.0, 0.0, 0.0), Estimate(0.5, 0.5, 0.5)
     estimates = resampled(sample.tables(calls), lambda sums: _statistics(sums)[:, :2], seed)
     kappa, accuracy = (

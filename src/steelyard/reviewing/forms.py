@@ -255,7 +255,7 @@ class RaterCount:
 
 @dataclass(frozen=True)
 class Conflict:
-    """An item that raters are at odds about;   opinions   (rater, label or grade)"""
+    """An item that raters disagree on;   opinions   (rater, label or grade)"""
 
     item: ListedItem
     opinions: Sequence[tuple[str, str]]
@@ -270,7 +270,7 @@ class ImportedLabels(Result):
     """Counts of an import, and the conflicts that are left to decide.
 
     raters     by name;   n_asked   items of the forms;   n_decided   of these, about which somebody decided
-    conflicts  among the items of the forms, that nobody settled
+    conflicts  among the items of the forms, that are not settled
     files      that hold the labels now;   kind   of the forms
     """
 

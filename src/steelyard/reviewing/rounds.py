@@ -249,7 +249,7 @@ def next_round(
 
 
 def conflicts_round(systems: Sequence[ReviewedSystem], table: ItemTable, *, seed: int = 0) -> Round:
-    """Ask for what people are at odds about.
+    """Ask for what people disagree on.
 
     Raises   InputError where they are not.
     """

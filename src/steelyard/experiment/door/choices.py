@@ -304,7 +304,7 @@ def review_file(labels: object, system: str, folder: RunFolder | None) -> Path |
 
 
 def review_of(labels: object, system: str, folder: RunFolder | None) -> Review | None:
-    """The review of a system: what was handed in, or is kept; None where nobody decided anything yet.
+    """The review of a system: what was handed in, or is kept; None where nothing is decided yet.
 
     labels   a Review or a path, of all systems, or system -> these; None: those in the folder of the run; False: none
     Raises   InputError for a file that is named and is not there, or is no review.

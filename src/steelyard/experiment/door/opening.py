@@ -41,6 +41,7 @@ from steelyard.io.source import Source
 Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Texts of documents by their ids, as far as they are there."""
 
+_NamedRuns = Sequence[tuple[str | None, Sequence[object]]]
 _ENTRIES = 20
 """Files of a folder that are looked at for runs."""
 
@@ -56,7 +57,7 @@ class System:
 
     run      its rankings
     outputs  its texts, places and answers; None where the gold names documents by id
-    answered  reads the outputs, as they are, for whoever weighs answers, whatever the gold names
+    answered  reads the outputs, as they are, where answers are weighed, whatever the gold names
     folder   its run folder, if it has one
     repeats  its further runs, where there are several
     """
@@ -98,12 +99,10 @@ def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
     """
     corpus, queries, on_duplicate = options.corpus, options.queries, options.on_duplicate
     truth, named_runs = in_hand(truth), _named_runs(_in_hand(runs))
-    opened = (truth, corpus, queries, *(run for _, repeats in named_runs for run in repeats))
-    if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
-        raise InputError("standard input (-) can be read once only")
+    _check_stdin(named_runs, truth, corpus, queries)
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
-    located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
+    located = _located(named_runs)
     systems = [run for _, repeats in located for run in repeats]
     looked_up = opened_corpus is not None or any(isinstance(run, Outputs | RunFolder) for run in systems)
     if isinstance(located_truth, Path) and beir_queries_file(located_truth) is not None:
@@ -123,11 +122,11 @@ def open_answers(questions: object, outputs: object) -> tuple[Questions, System]
 
     Raises   InputError and its children, naming the file.
     """
-    questions, named_runs = in_hand(questions), _named_runs(_in_hand(outputs))
+    named_runs = _named_runs(_in_hand(outputs))
     n_runs = sum(len(repeats) for _, repeats in named_runs)
     if n_runs != 1:
         raise InputError(f"outputs: there are {n_runs} runs; judge the answers of one system at a time")
-    asked, (system,) = _open_answers(questions, named_runs)
+    asked, (system,) = _open_answers(in_hand(questions), named_runs)
     return asked, system
 
 
@@ -139,15 +138,21 @@ def open_all_answers(questions: object, runs: object) -> tuple[Questions, list[S
     return _open_answers(in_hand(questions), _named_runs(_in_hand(runs)))
 
 
-def _open_answers(
-    questions: object, named_runs: Sequence[tuple[str | None, Sequence[object]]]
-) -> tuple[Questions, list[System]]:
-    runs = [run for _, repeats in named_runs for run in repeats]
-    if sum(is_path(data) and str(data) == "-" for data in (questions, *runs)) > 1:
-        raise InputError("standard input (-) can be read once only")
-    located = [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
-    systems = _systems(located, evidence=True)
+def _open_answers(questions: object, named_runs: _NamedRuns) -> tuple[Questions, list[System]]:
+    _check_stdin(named_runs, questions)
+    systems = _systems(_located(named_runs), evidence=True)
     return _open_queries(questions), systems
+
+
+def _check_stdin(named_runs: _NamedRuns, *others: object) -> None:
+    """Raise   InputError where several of these are standard input."""
+    opened = (*others, *(run for _, repeats in named_runs for run in repeats))
+    if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
+        raise InputError("standard input (-) can be read once only")
+
+
+def _located(named_runs: _NamedRuns) -> _NamedRuns:
+    return [(name, [_locate_run(run) for run in repeats]) for name, repeats in named_runs]
 
 
 def open_pool(questions: object, sources: object) -> tuple[Questions, list[System], list[Corpus]]:
@@ -159,16 +164,12 @@ def open_pool(questions: object, sources: object) -> tuple[Questions, list[Syste
     questions, sources = in_hand(questions), _in_hand(sources)
     is_list = isinstance(sources, list | tuple) and not _are_results(sources) and not _is_corpus(sources)
     listed = list(cast("Sequence[object]", sources)) if is_list else [sources]
-    if sum(is_path(data) and str(data) == "-" for data in (questions, *listed)) > 1:
-        raise InputError("standard input (-) can be read once only")
+    _check_stdin([(None, listed)], questions)
     corpora = [cast("Corpus", open_corpus(source)) for source in listed if _is_corpus(source)]
     runs = [source for source in listed if not _is_corpus(source)]
-    located = [
-        (name, [_locate_run(run) for run in repeats])
-        for run in runs
-        for name, repeats in (_named_runs(run) if isinstance(run, Mapping) else _named_runs([run]))
-    ]
-    return _open_queries(questions), _systems(located, evidence=True) if located else [], corpora
+    named_runs = [own for run in runs for own in _named_runs(run if isinstance(run, Mapping) else [run])]
+    systems = _systems(_located(named_runs), evidence=True) if named_runs else []
+    return _open_queries(questions), systems, corpora
 
 
 def _is_corpus(source: object) -> bool:
@@ -309,7 +310,7 @@ def _in_hand(runs: object) -> object:
     return runs
 
 
-def _named_runs(runs: object) -> list[tuple[str | None, Sequence[object]]]:
+def _named_runs(runs: object) -> _NamedRuns:
     """The runs of every system, one as a rule, with its name where the caller gives one."""
     if rows_of(runs) is not None:
         return [(None, (runs,))]
@@ -362,7 +363,7 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _systems(located: Sequence[tuple[str | None, Sequence[object]]], *, evidence: bool) -> list[System]:
+def _systems(located: _NamedRuns, *, evidence: bool) -> list[System]:
     """The systems; names that files share are made distinct by their folders."""
     twins: dict[str, RunFolder] = {}
     several = sum(len(repeats) for _, repeats in located) > 1

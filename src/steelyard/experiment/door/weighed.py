@@ -43,7 +43,7 @@ class Weighed:
     candidates  the alignment of what its reranker was given, in the order before it; None without candidates
     folder      its run folder, if it has one
     notes       what a reader should know of how it was weighed
-    answered    reads the outputs as they are, for whoever weighs answers
+    answered    reads the outputs as they are, where answers are weighed
     documents   the gold as documents, where the lists of chunks are weighed as such: then run and outputs are of these
     fewer       the code of a note, and mean numbers of chunks and of their documents, where its lists hold no more
                 documents because chunks share them; None elsewhere

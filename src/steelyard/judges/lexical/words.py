@@ -45,7 +45,7 @@ MONTHS = {
     )
     for name in names.split()
 }
-"""Names of months; "may" is one only beside a number, which whoever cuts the text must see to."""
+"""Names of months; "may" is one only beside a number, to which the cutting of the text must see."""
 
 UNITS = {
     name: names.split()[0]

@@ -72,7 +72,7 @@ class Labels:
     def consensus(self) -> Mapping[str, Label]:
         """Item -> what people decided: the adjudication, else what more raters said than anything else.
 
-        A rater who cannot say has said nothing.  Items that no rater can say, or that raters are at odds about, have no
+        A rater who cannot say has said nothing.  Items that no rater can say, or that raters disagree on, have no
         label.
         """
         return self._agreed(in_two=False)
@@ -93,7 +93,7 @@ class Labels:
 
     @cached_property
     def conflicts(self) -> Sequence[str]:
-        """Items that raters are at odds about, so that no label is ahead, and that are not adjudicated.
+        """Items that raters disagree on, so that no label is ahead, and that are not adjudicated.
 
         First those about whether there is support, then those where the question is whether the source says otherwise.
         """
@@ -258,7 +258,7 @@ def locked(path: str | Path) -> AbstractContextManager[object]:
 def decision_of(values: dict[str, Any]) -> Decision:
     """A person's decision in a file whose shape is checked.
 
-    Raises   ValueError for a label that there is not, and for nobody's decision.
+    Raises   ValueError for a label that there is not, and for a decision without a rater.
     """
     item_id, rater, label = values["item_id"], values["rater"], values["label"]
     check_word(label, Choice, f"item {quoted(item_id)}: the label")
@@ -314,7 +314,7 @@ class Review:
         return _FILE.read(path, lambda data: cls(map(_sample, data["samples"]), map(decision_of, data["decisions"])))
 
     def write(self, path: str | Path) -> None:
-        """Write it to a JSON file, whole or not at all, while nobody else writes into its folder.
+        """Write it to a JSON file, whole or not at all, while no other process writes into its folder.
 
         Raises   OutputError.
         """

@@ -32,7 +32,7 @@ def items(record: JudgedAnswer, table: ItemTable) -> tuple[Item, ...]:
     """The items of an answer: units that assert something and have texts to be judged by.
 
     Without digests of its context (of people's own records), an answer has no items by "grounded" and "joint"; one that
-    was not answered has none by "said", as nobody has to look at it.
+    was not answered has none by "said", as there is nothing to look at.
     """
     return tuple(
         Item(text_digest(json.dumps([table, record.query, unit.text, premise])), table, record.query_id, place)
