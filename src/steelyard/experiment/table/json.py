@@ -36,7 +36,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -56,6 +56,9 @@ from steelyard.io.source import Source
 from steelyard.measures import parse
 from steelyard.measures.judged_answers import Codes
 from steelyard.measures.spec import measure_or_column
+
+if TYPE_CHECKING:
+    from steelyard.stats.labels.prediction_powered import LabelledMean
 
 _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
 _BY_MEASURE = "no_relevant"
@@ -124,10 +127,7 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     system: dict[str, Any] = {
         "metrics": {row["measure"]: _finite(row["mean"]) for row in rows},
         "intervals": {row["measure"]: [_finite(row["low"]), _finite(row["high"])] for row in rows},
-        "reachable": {
-            name: None if math.isnan(mean) else mean
-            for name, mean in zip(names, scores.reachable[i].tolist(), strict=True)
-        },
+        "reachable": dict(zip(names, map(_known, scores.reachable[i].tolist()), strict=True)),
         "counts": {
             "queries": len(scores.query_ids),
             "missing": int(scores.missing[i].sum()),
@@ -162,12 +162,8 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
     if (runs := scores.repeats.get(scores.systems[i])) is not None:
         components = scores.components.filter(system=scores.systems[i]).drop("system").iter_rows(named=True)
         system["components"] = {row.pop("measure"): row for row in components}
-        system["runs"] = [
-            [[None if math.isnan(value) else value for value in row] for row in run] for run in runs.tolist()
-        ]
+        system["runs"] = [[list(map(_known, row)) for row in run] for run in runs.tolist()]
     if corrections := scores.corrections.get(scores.systems[i]):
-        from steelyard.experiment.corrections import correction_json
-
         system[_CORRECTIONS] = {name: correction_json(correction) for name, correction in corrections.items()}
     rows_of = {"missing": scores.missing, "failed": scores.failed, "unwinnable": scores.unwinnable}
     system["queries"] = {name: _ids(scores, rows_of[name][i]) for name in _OF_QUERIES}
@@ -176,6 +172,31 @@ def _system(scores: Scores, i: int, rows: Sequence[Mapping[str, Any]]) -> dict[s
         system["queries"][_CAUSES] = causes
     system["judged"] = _judged(scores.judged[i], names)
     return system
+
+
+_LABELLED = ("mean", "low", "high", "error", "df")
+
+
+def correction_json(correction: Correction) -> dict[str, Any]:
+    """A correction as data; null for NaN."""
+
+    def labelled(own: LabelledMean) -> dict[str, Any]:
+        numbers = {name: _known(getattr(own, name)) for name in _LABELLED}
+        return {**numbers, "values": [_known(value) for value in own.values.tolist()]}
+
+    mean = correction.mean
+    ends = {} if mean.ends is None else {"lowest": labelled(mean.ends.lowest), "highest": labelled(mean.ends.highest)}
+    return {
+        "unit": correction.unit, "n_drawn": correction.n_drawn, "digest": correction.digest,
+        "n_labels": mean.n_labels, "n_units": mean.n_units, "judge": _known(mean.judge),
+        "people": labelled(mean.people), "corrected": labelled(mean.corrected), "weight": mean.weight,
+        "worth": _known(mean.worth), "n_strata": mean.n_strata, "method": mean.method,
+        "n_undecided": correction.n_undecided, **ends,
+    }  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _finite(value: float | None) -> float | None:
@@ -351,9 +372,29 @@ def _runs(listed: Sequence[Sequence[Sequence[object]]], m: int, n: int) -> Float
 
 def _corrections(listed: Mapping[str, Any], n: int) -> dict[str, Correction]:
     """By measure, the corrections of the means of one system."""
-    from steelyard.experiment.corrections import correction_of
+    return {measure: _correction_of(values, n) for measure, values in listed.items()}
 
-    return {measure: correction_of(values, n) for measure, values in listed.items()}
+
+def _correction_of(values: Mapping[str, Any], n: int) -> Correction:
+    from steelyard.judges.people.review import Drawn
+    from steelyard.stats.labels.prediction_powered import CorrectedMean, Ends, LabelledMean
+
+    def labelled(name: str) -> LabelledMean:
+        own = values[name]
+        if len(own["values"]) != n:
+            raise ValueError(f"a correction has {len(own['values'])} values for {n} questions")
+        mean, low, high, error, df = _numbers([[own[key] for key in _LABELLED]])[0].tolist()
+        return LabelledMean(_numbers([own["values"]])[0], mean=mean, low=low, high=high, error=error, df=df)
+
+    (judge, weight, worth) = _numbers([[values[key] for key in ("judge", "weight", "worth")]])[0].tolist()
+    has_ends, n_undecided = "lowest" in values, int(values.get("n_undecided", 0))
+    mean = CorrectedMean(
+        judge=judge, people=labelled("people"), corrected=labelled("corrected"), weight=weight, worth=worth,
+        n_labels=int(values["n_labels"]), n_units=int(values["n_units"]), n_strata=int(values.get("n_strata", 1)),
+        ends=Ends(labelled("lowest"), labelled("highest"), int(values["n_undecided"])) if has_ends else None,
+    )  # fmt: skip
+    unit = _word(values["unit"], Drawn, "labels are of")
+    return Correction(mean, unit, int(values["n_drawn"]), str(values["digest"]), n_undecided)
 
 
 def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None:
@@ -437,15 +478,15 @@ def _gold(gold: Mapping[str, Any]) -> GoldMapping:
         lost=tuple((piece["query_id"], piece["piece"], piece["why"]) for piece in gold["lost"]),
         unwinnable=tuple(gold["unwinnable"]),
         codes=_codes(gold["lost"]),
-        unit=_unit(gold.get("unit", "chunk")),
+        unit=_word(gold.get("unit", "chunk"), Unit, "unit is"),  # Not written in files of before.
     )
 
 
-def _unit(value: object) -> Unit:
-    """Unit that was weighed; chunks in a file from before that was written."""
-    if value not in get_args(Unit):
-        raise ValueError(f"unit is {value!r}, expected {' or '.join(map(repr, get_args(Unit)))}")
-    return cast("Unit", value)
+def _word(value: object, literal: Any, what: str) -> Any:
+    """One of the words of a literal;   what   says it, in the message"""
+    if value not in get_args(literal):
+        raise ValueError(f"{what} {value!r}, expected {' or '.join(map(repr, get_args(literal)))}")
+    return value
 
 
 def _codes(lost: Sequence[Mapping[str, Any]]) -> tuple[LossCode, ...]:

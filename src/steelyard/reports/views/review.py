@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.base.result import Result
-from steelyard.experiment.corrections import correction_json
+from steelyard.experiment.table.json import correction_json
 from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.corrections import corrected_sheet
