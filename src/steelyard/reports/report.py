@@ -130,6 +130,7 @@ def report(
     by_baseline = comparison.baseline if comparison is not None else None
     diagnosing = DiagnoseOptions(k=declared.k, baseline=by_baseline, reranked=declared.reranked)
     diagnosis = diagnose_weighing(weighing, diagnosing, scores=scores, **counted)
+    today = (named_time() or datetime.now().astimezone()).date().isoformat()
     return Report(
         scores=scores,
         comparison=comparison,
@@ -149,7 +150,7 @@ def report(
         gate=_gate(scores, profile, comparison, latencies) if declared.profile and ratings else None,
         judging={name: Judging.of(run) for name, run in weighing.answers.first_runs.items()},
         title=declared.title,
-        date=_date() if declared.date is None else declared.date,
+        date=today if declared.date is None else declared.date,
     )
 
 
@@ -182,11 +183,6 @@ def _gate(scores: Scores, profile: Profile, comparison: Comparison | None, laten
         scores, profile=profile, baseline=comparison.baseline, margin=comparison.margin, latency_ms=latency_ms,
         alpha=comparison.alpha,
     )  # fmt: skip
-
-
-def _date() -> str:
-    """The date that SOURCE_DATE_EPOCH names, or else today's here."""
-    return (named_time() or datetime.now().astimezone()).date().isoformat()
 
 
 def _blocks(report: Report, look: Look) -> Iterator[Block]:

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.base.arrays import Floats, Ints
 from steelyard.comparison.raters.agreement import Agreement
 from steelyard.comparison.raters.pairs import RaterPair
-from steelyard.reports.charts.plot import N_COLOURED, altair, plot, titled, tooltips
+from steelyard.reports.charts.plot import N_COLOURED, altair, named_colours, plot, titled, tooltips
 from steelyard.reports.views.numbers import number
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -79,9 +79,7 @@ def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words)
     rows = [row for pair in pairs for row in _points(pair, cut, places if not ratings.are_numbers else None)]
     alt, against = altair(), single_line(pairs[0].against)
     order = [single_line(pair.rater) for pair in pairs]
-    colour = alt.Color(
-        "rater:N", sort=order, title=None, scale=alt.Scale(domain=order), legend=alt.Legend(symbolOpacity=1)
-    )
+    colour = named_colours("rater", order)
     kind = "mean" if cut is None else "share"
     names = {"reference": against, "label": cut}
     y_title = words(f"charts.reliability.{kind}", **names)

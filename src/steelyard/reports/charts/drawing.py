@@ -21,10 +21,12 @@ from steelyard.reports.charts.plot import (
     finite,
     height_of,
     intervals,
+    named_colours,
     plot,
     systems_axis,
     titled,
     tooltips,
+    values_axis,
 )
 from steelyard.reports.charts.shares import draw_distribution, draw_funnel, draw_outcomes
 from steelyard.reports.contents import Contents
@@ -52,7 +54,7 @@ def draw_leaderboard(contents: Contents, words: Words, measure: int = 0) -> TopL
         for i in contents.by_mean(measure)
     ]  # fmt: skip
     name = str(scores.measures[measure])
-    x = alt.X("mean:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    x = values_axis("mean", name)
     low_x = alt.X("low:Q", title=name, scale=alt.Scale(zero=False))
     y = systems_axis([str(row["system"]) for row in rows])
     tooltip = tooltips(words, system="N", mean="Q:.4f", low="Q:.4f", high="Q:.4f")
@@ -86,8 +88,8 @@ def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopL
     x = alt.X("difference:Q", title=title, scale=alt.Scale(zero=True, nice=True, padding=12), axis=axis)
     low_x, y = alt.X("low:Q", title=title), systems_axis([row["system"] for row in rows])
     tooltip = tooltips(words, system="N", difference="Q:+.4f", low="Q:+.4f", high="Q:+.4f", p="N", verdict="N")
-    colours, shapes = (alt.Scale(domain=domain, range=[_KINDS[kind][i] for kind in kinds]) for i in (0, 1))
-    colour = alt.Color("kind:N", sort=domain, title=None, legend=alt.Legend(symbolOpacity=1), scale=colours)
+    colour = named_colours("kind", domain, range=[_KINDS[kind][0] for kind in kinds])
+    shapes = alt.Scale(domain=domain, range=[_KINDS[kind][1] for kind in kinds])
     shape = alt.Shape("kind:N", sort=domain, title=None, scale=shapes)
     bounded = [row for row in rows if row["low"] is not None]
     layers = [
@@ -134,7 +136,7 @@ def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
         for system, own in of_system.items()
         if own
     ]
-    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(tickCount=6))
+    x = values_axis("value", name)
     from_x, y = alt.X("from:Q", title=name, scale=alt.Scale(zero=False)), systems_axis(order)
     colour, shape = (
         channel("kind:N", sort=kinds, title=None, scale=alt.Scale(domain=kinds)) for channel in (alt.Color, alt.Shape)
@@ -209,9 +211,7 @@ def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelM
         if math.isfinite(value)
     ]
     domain = [*(systems[i] for i in coloured), *([others] if len(coloured) < len(systems) else [])]
-    colour = alt.Color(
-        "colour:N", sort=domain, title=None, scale=alt.Scale(domain=domain), legend=alt.Legend(symbolOpacity=1)
-    )
+    colour = named_colours("colour", domain)
     ks = [k for k in curves.ks if any(row["k"] == k for row in rows)]
     x = alt.X("k:Q", title=words("charts.curves.axis"), scale=alt.Scale(type="log", nice=False, padding=8),
               axis=alt.Axis(values=ks, format="d", grid=False))  # fmt: skip

@@ -127,6 +127,22 @@ def titled(
     return result
 
 
+def values_axis(field: str, title: str) -> Any:
+    """Values across the chart, with some room beyond the marks."""
+    alt = altair()
+    scale = alt.Scale(zero=False, nice=True, padding=12)
+    return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+
+
+def named_colours(field: str, domain: Sequence[str], **scale: Any) -> Any:
+    """A colour for each name, in their order, with a legend of full colours;   scale   such as its range"""
+    alt = altair()
+    return alt.Color(
+        f"{field}:N", sort=list(domain), title=None, scale=alt.Scale(domain=list(domain), **scale),
+        legend=alt.Legend(symbolOpacity=1),
+    )  # fmt: skip
+
+
 def height_of(n: int) -> int:
     """Pixels of n rows."""
     return max(n, 1) * _ROW

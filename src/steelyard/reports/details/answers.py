@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
+from operator import itemgetter
+from typing import TypeVar
 
 from steelyard.judges.lexical import best_sentence
 from steelyard.judges.tables.verdicts import overall, unit_verdict
@@ -102,9 +104,9 @@ def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: Tex
 
     places    of chunks in the list that the page shows, from 0
     """
-    spans = _sentence_spans(record.units)
+    spans = _apart(((unit.start, unit.end), u) for u, unit in enumerate(record.units))
     of_span = [[_unit(record, u, places, text_of, limits) for u in units] for units in spans.values()]
-    marks = _marks(record.citations)
+    marks = _apart(((cited.start, cited.end), cited) for cited in record.citations)
     return AnswerDetails(
         record.state,
         parts=[(visible(text), s, c) for text, s, c in _parts(record.answer, list(spans), list(marks))],
@@ -116,25 +118,16 @@ def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: Tex
     )
 
 
-def _sentence_spans(units: Sequence[Unit]) -> dict[Span, list[int]]:
-    """Places in the answer, in order and apart, each with its units."""
-    spans: dict[Span, list[int]] = {}
-    for u, unit in sorted(enumerate(units), key=lambda item: (item[1].start, item[1].end)):
+_Item = TypeVar("_Item")
+
+
+def _apart(items: Iterable[tuple[Span, _Item]]) -> dict[Span, list[_Item]]:
+    """Places in the answer, in order and apart, each with its items: what overlaps the place before is shown there."""
+    spans: dict[Span, list[_Item]] = {}
+    for span, item in sorted(items, key=itemgetter(0)):
         last = next(reversed(spans), (0, 0))
-        # What overlaps the sentence before it, and is no other claim of it, is shown with that sentence.
-        key = last if spans and unit.start < last[1] else (unit.start, unit.end)
-        spans.setdefault(key, []).append(u)
+        spans.setdefault(last if spans and span[0] < last[1] else span, []).append(item)
     return spans
-
-
-def _marks(citations: Sequence[CitedChunk]) -> dict[Span, list[CitedChunk]]:
-    """Citation marks in order and apart, each with what it cites."""
-    marks: dict[Span, list[CitedChunk]] = {}
-    for citation in sorted(citations, key=lambda citation: (citation.start, citation.end)):
-        last = next(reversed(marks), (0, 0))
-        key = last if marks and citation.start < last[1] else (citation.start, citation.end)
-        marks.setdefault(key, []).append(citation)
-    return marks
 
 
 def _parts(answer: str, sentences: Sequence[Span], marks: Sequence[Span]) -> Iterator[tuple[str, int, int]]:

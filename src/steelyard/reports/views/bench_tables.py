@@ -139,11 +139,6 @@ def difference_ends(row: Row, name: str, words: Words) -> str:
     return ends_of(row, name, lambda end: signed(end, 3), words)
 
 
-def _share_ends(row: Row, name: str, words: Words) -> str:
-    # A loss that rounds to nothing has no sign.
-    return ends_of(row, name, lambda end: percent(round(end, 2) + 0.0), words)
-
-
 def _money_ends(row: Row, name: str, *, sign: bool = False) -> str:
     """Both ends of an interval of money; a dash where there is none, or where it has no width."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
@@ -210,8 +205,9 @@ COLUMNS: dict[str, tuple[str, Cell]] = {
     **{name: (name, _cost(name)) for name in ("cost", "per_query", "per_day", "per_1m_tokens", "break_even")},
     **{f"{name}_ends": ("interval", _ends(name, difference_ends))
        for name in ("difference", "gain")},
-    **{f"{name}_ends": ("interval", _ends(name, _share_ends))
-       for name in ("captured", "relative_gain")},
+    # A loss that rounds to nothing has no sign.
+    **{f"{name}_ends": ("interval", _ends(name, lambda row, name, words: ends_of(
+        row, name, lambda end: percent(round(end, 2) + 0.0), words))) for name in ("captured", "relative_gain")},
     "slope_ends": ("interval", lambda row, words: ends_of(row, "ms_per_1k_tokens", amount, words)),
     # Of several repetitions the least and the greatest P95.
     "repetitions": ("repetitions", lambda row, words: bounds(row["p95_least"], row["p95_greatest"], unknown="–")),

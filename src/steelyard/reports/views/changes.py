@@ -74,7 +74,8 @@ def changes_text(changes: Changes, words: Words, *, width: int | None = None) ->
     for key, mover in _movers(changes):
         below = _side_by_side if mover.answers is None else _answers
         lines += ["", *_head(key, mover, changes, words, width), *below(mover, changes, words, width)]
-    lines += ["", *wrapped(words("compare.changes.legend"), width)] if _shows_lists(changes) else []
+    if any(mover.answers is None for _, mover in _movers(changes)):
+        lines += ["", *wrapped(words("compare.changes.legend"), width)]
     if not changes.gained and not changes.lost:
         lines += wrapped(words("compare.changes.nothing", measure=changes.measure), width)
     return "\n".join(lines) + "\n"
@@ -129,10 +130,6 @@ def _heading(key: str, mover: Mover, changes: Changes, words: Words) -> str:
     return single_line(f"{words(f'compare.changes.{key}', query_id=mover.query_id)}  {values}")
 
 
-def _shows_lists(changes: Changes) -> bool:
-    return any(mover.answers is None for _, mover in _movers(changes))
-
-
 def _head(key: str, mover: Mover, changes: Changes, words: Words, width: int) -> Iterator[str]:
     yield end_cut(_heading(key, mover, changes, words), width)
     if mover.query is not None:
@@ -152,9 +149,8 @@ def _side_by_side(mover: Mover, changes: Changes, words: Words, width: int) -> I
     rank, changed = (max(_cells(row[c]) for row in rows) for c in (0, 3))
     room = (width - rank - changed - 6) // 2
     for r, row in enumerate(rows):
-        ids = [
-            _padded(middle_cut(cell, room), room) for cell in ((f"  {row[1]}", f"  {row[2]}") if r == 0 else row[1:3])
-        ]
+        ids = [middle_cut(cell, room) for cell in ((f"  {row[1]}", f"  {row[2]}") if r == 0 else row[1:3])]
+        ids = [cell + " " * (room - _cells(cell)) for cell in ids]
         yield f"{' ' * (rank - _cells(row[0]))}{row[0]}  {ids[0]}  {ids[1]}  {row[3]}".rstrip()
 
 
@@ -199,10 +195,6 @@ def _cells(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _cells(text))
 
 
 def end_cut(text: str, width: int) -> str:

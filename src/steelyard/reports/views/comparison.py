@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -42,15 +42,13 @@ from steelyard.reports.views.verdicts import (
     column_head,
     counts_text,
     difference_text,
-    effect_text,
     group_letters,
     headline,
     interval_text,
-    relative_text,
     signed_ends,
     verdict_text,
 )
-from steelyard.reports.views.view import Block, Look, Sheet, Text, View
+from steelyard.reports.views.view import Block, Column, Look, Sheet, Text, View, sheet_of
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 
@@ -114,38 +112,39 @@ def measure_sheets(
 def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relative: bool, marks: bool) -> Sheet:
     rows = comparison.rows[measure]
     letters = group_letters(comparison.groups.get(measure, []))
-    columns = {
-        "mean": [number(row.mean) + (MARKS.get(row.verdict, "") if marks else "") for row in rows],
-        "difference": [difference_text(row) for row in rows],
-        **({"relative": [relative_text(row) for row in rows]} if relative else {}),
-        "interval": [interval_text(row, comparison, words) for row in rows],
-        "p": [p_text(row.adjusted) for row in rows],
-        "effect": [effect_text(row) for row in rows],
-        "counts": [counts_text(row) for row in rows],
-        **({"group": [letters.get(row.system, "") for row in rows]} if letters else {}),
-        "verdict": [verdict_text(row, comparison, words, in_table=True) for row in rows],
-    }
-    apart = any(row.reason == "other judge" for row in rows)
-    best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean and not apart}
     is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
-    names = ("value" if name == "mean" and is_percentile else name for name in columns)
-    header = [measure, *(column_head(name, comparison, words) for name in names)]
-    cells = [[row.system, *(column[r] for column in columns.values())] for r, row in enumerate(rows)]
-    notes = [
-        *label_correction_notes(comparison, measure, words),
-        *left_out_notes(comparison, measure, words),
-        *letter_notes(comparison, measure, words),
-        *needed_notes(rows, words),
-    ]
-    return Sheet(header, cells, best, notes)
-
-
-_COLUMNS = ("questions", "difference", "interval", "p", "counts", "detectable", "verdict")
+    cells: dict[str, Callable[[ComparisonRow], str]] = {
+        "value" if is_percentile else "mean": lambda row: (
+            number(row.mean) + (MARKS.get(row.verdict, "") if marks else "")
+        ),
+        "difference": difference_text,
+        **({"relative": lambda row: percent(row.relative, 1, sign=True)} if relative else {}),
+        "interval": lambda row: interval_text(row, comparison, words),
+        "p": lambda row: p_text(row.adjusted),
+        "effect": lambda row: "–" if row.is_reference else signed(row.effect, 2),
+        "counts": counts_text,
+        **({"group": lambda row: letters.get(row.system, "")} if letters else {}),
+        "verdict": lambda row: verdict_text(row, comparison, words, in_table=True),
+    }
+    columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
+    sheet = sheet_of(rows, [Column(measure, lambda row: row.system), *columns])
+    apart = any(row.reason == "other judge" for row in rows)
+    # The order of the rows is that of the means, so that the first row says which value is the best.
+    sheet.best = {(r, 1) for r, row in enumerate(rows) if rows[0].mean == row.mean != rows[-1].mean and not apart}
+    sheet.notes += label_correction_notes(comparison, measure, words)
+    sheet.notes += left_out_notes(comparison, measure, words)
+    sheet.notes += letter_notes(comparison, measure, words)
+    sheet.notes += needed_notes(rows, words)
+    return sheet
 
 
 _FEW = ("few_anchors", "few_labels", "no_gold")
 _OTHERWISE = {"few anchors", "few labels", "no gold", "other judge"}
 """Reasons that have a note of their own, or that of the whole comparison."""
+
+
+_SegmentRow = tuple[str, ComparisonRow, Comparison]
+"""Name of a segment, the row of a system in it, and the comparison of its questions."""
 
 
 def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
@@ -162,18 +161,21 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
             if not row.is_reference
         ]
         title = words("compare.segments.title", measure=measure, by=words(f"compare.by.{segmentation.by or 'mask'}"))
-        header = [title, *(column_head(name, comparison, words) for name in _COLUMNS)]
-        cells = [
-            [name, f"{row.n:,}", difference_text(row), interval_text(row, part, words), p_text(row.adjusted),
-             counts_text(row),
-             f"{row.detectable:.3f}" if np.isfinite(row.detectable) else "–", _short_verdict(row, part, words)]
-            for name, row, part in rows
-        ]  # fmt: skip
+        cells: dict[str, Callable[[_SegmentRow], str]] = {
+            "questions": lambda own: f"{own[1].n:,}",
+            "difference": lambda own: difference_text(own[1]),
+            "interval": lambda own: interval_text(own[1], own[2], words),
+            "p": lambda own: p_text(own[1].adjusted),
+            "counts": lambda own: counts_text(own[1]),
+            "detectable": lambda own: f"{own[1].detectable:.3f}" if np.isfinite(own[1].detectable) else "–",
+            "verdict": lambda own: _short_verdict(own[1], own[2], words),
+        }
+        columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
         notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
         untested = {row.reason for _, row, _ in rows if row.verdict == "no test"}
         notes += [words("compare.segments.no_test")] if untested - _OTHERWISE else []
         notes += [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
-        yield Sheet(header, cells, set(), notes)
+        yield sheet_of(rows, [Column[_SegmentRow](title, lambda own: own[0]), *columns], notes)
 
 
 def segment_text(name: str, by: str | None, words: Words) -> str:
@@ -272,11 +274,6 @@ def _likeness(drift: Drift, words: Words) -> Iterator[str]:
             yield words("compare.drift.moves", **names, how=how)
 
 
-def drift_json(drift: Drift) -> dict[str, Any]:
-    """All of it; null where there is no number."""
-    return {"frozen": drift.frozen, "differing": dict(drift.differing), "systems": drift.frame.to_dicts()}
-
-
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
@@ -302,13 +299,15 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "agreement": [asdict(agreement) for agreement in comparison.agreement],
         "components": comparison.components.to_dicts(),
         **({} if comparison.labels is None else {"labels": labels_json(comparison.labels)}),
-        **({} if comparison.drift is None else {"drift": drift_json(comparison.drift)}),
+        **({} if (drift := comparison.drift) is None else {"drift": {
+            "frozen": drift.frozen, "differing": dict(drift.differing), "systems": drift.frame.to_dicts(),
+        }}),
         "segments": _segments(comparison),
         "sensitivity": None if sensitivity is None else _sensitivity(sensitivity),
         "changes": [changes_json(change) for change in comparison.changes],
         "settings": None if settings is None else settings_json(settings),
         "recipe": comparison.recipe,
-    }
+    }  # fmt: skip
 
 
 def _measures(comparison: Comparison) -> dict[str, Any]:

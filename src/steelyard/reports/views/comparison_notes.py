@@ -11,7 +11,7 @@ from steelyard.comparison.families import MOST_GROUPED, margin_correction
 from steelyard.comparison.plan import Family
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties
-from steelyard.measures import Measure, make
+from steelyard.measures import make
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems
 from steelyard.reports.views.numbers import ends, number, percent
 from steelyard.reports.words import Words
@@ -244,17 +244,13 @@ def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     rows = [place[system] for system in moved]
     i = max(rows, key=lambda row: float(bounds.tie_high[row, j] - bounds.tie_low[row, j]))
     low, high = float(bounds.tie_low[i, j]), float(bounds.tie_high[i, j])
+    # The measure with the expected value under ties: ndcg@10 is ndcg(ties=average)@10.
+    expected = replace(make(spec.name, spec.k, {**dict(spec.params), "ties": "average"}), share=spec.share)
     note = words(
         f"compare.bounds.{'ties_average' if takes_ties else 'ties'}", measure=spec, system=bounds.systems[i],
         moved=number(high - low, 3), ends=ends(low, high), mass=percent(float(bounds.tie_mass[i, j])),
-        **({"spec": _averaged(spec)} if takes_ties else {}),
+        **({"spec": expected} if takes_ties else {}),
     )  # fmt: skip
     if len(moved) == 1:
         return [note]
     return [note + (" " if words.code == "en" else "") + words("compare.bounds.ties_more", n=len(moved) - 1)]
-
-
-def _averaged(spec: Measure) -> Measure:
-    """The measure with the expected value under ties: ndcg@10 is ndcg(ties=average)@10."""
-    averaged = make(spec.name, spec.k, {**dict(spec.params), "ties": "average"})
-    return replace(averaged, share=spec.share)

@@ -23,7 +23,7 @@ from steelyard.rag.labelling import LabellingPlan
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import count, number, percent
-from steelyard.reports.views.view import Look, Paragraph, Section, Sheet, View
+from steelyard.reports.views.view import Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words
 
 _LONGEST, _LONGEST_TEST = 400, 200
@@ -345,14 +345,6 @@ def _self_tests_data(tests: SelfTests) -> dict[str, Any]:
     }
 
 
-def _grades_blocks(grades: Grades, look: Look, *, file: str = "", sources: Sequence[str] = ()) -> list[Section]:
-    return labelling_sections(grades, look.words, file=file, sources=sources)
-
-
-def _tests_blocks(tests: SelfTests, look: Look, *, file: Path | None = None) -> list[Section]:
-    return self_tests_sections(tests, look.words, file)
-
-
 VIEWS: dict[type[Result], View[Any]] = {
     JudgedRun: View[JudgedRun](
         "verdicts",
@@ -368,7 +360,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     ),
     Grades: View[Grades](
         "what was graded",
-        blocks=_grades_blocks,
+        blocks=lambda grades, look, **named: labelling_sections(grades, look.words, **named),
         data=lambda grades, words, file="", sources=(): _grades_data(grades, file),
         options=("file", "sources"),
     ),
@@ -380,7 +372,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     ),
     SelfTests: View[SelfTests](
         "self-tests",
-        blocks=_tests_blocks,
+        blocks=lambda tests, look, **named: self_tests_sections(tests, look.words, **named),
         data=lambda tests, words, file=None: _self_tests_data(tests),
         options=("file",),
         has_parts=True,

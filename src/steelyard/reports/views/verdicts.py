@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.comparison.power import LEAST_QUESTIONS, fewest_to_show
 from steelyard.comparison.result import Comparison, ComparisonRow
-from steelyard.reports.views.numbers import number, p_text, percent, signed
+from steelyard.reports.views.numbers import number, p_text, signed
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -59,16 +59,6 @@ def signed_ends(low: float, high: float, words: Words) -> str:
 def counts_text(row: ComparisonRow) -> str:
     """Questions won, tied and lost; a dash for the reference."""
     return "–" if row.is_reference or row.n_wins is None else f"{row.n_wins:,}/{row.n_ties:,}/{row.n_losses:,}"
-
-
-def relative_text(row: ComparisonRow) -> str:
-    """The relative change in per cent; a dash where there is none."""
-    return percent(row.relative, 1, sign=True)
-
-
-def effect_text(row: ComparisonRow) -> str:
-    """The standardised difference with its sign; a dash for the reference."""
-    return "–" if row.is_reference else signed(row.effect, 2)
 
 
 def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in_table: bool = False) -> str:
