@@ -104,15 +104,12 @@ def read_words(code: str | None = None) -> Words:
 
     Raises   InputError for a language that there is no catalogue of.
     """
-    code = _of_locale() if code is None else code
+    if code is None:
+        locale = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+        code = "zh" if locale.lower().startswith("zh") else "en"
     if code not in LANGUAGES:
         raise InputError(f"no report is written in {code!r}; there are {' and '.join(LANGUAGES)}")
     return _read(code)
-
-
-def _of_locale() -> str:
-    locale = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
-    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 @cache

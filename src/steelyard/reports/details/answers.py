@@ -107,6 +107,8 @@ def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: Tex
     spans = _apart(((unit.start, unit.end), u) for u, unit in enumerate(record.units))
     of_span = [[_unit(record, u, places, text_of, limits) for u in units] for units in spans.values()]
     marks = _apart(((cited.start, cited.end), cited) for cited in record.citations)
+    # What a judge of whole answers said: of the answer to the query, and of the context, each once.
+    said = [verdict.reason for verdict in (record.grade, *record.grounded) if verdict is not None]
     return AnswerDetails(
         record.state,
         parts=[(visible(text), s, c) for text, s, c in _parts(record.answer, list(spans), list(marks))],
@@ -114,7 +116,7 @@ def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: Tex
         labels=[min((unit.label for unit in units), key=_WORST_FIRST.index) for units in of_span],
         citations=[_citation(record, cited, places) for cited in marks.values()],
         gold=[_gold_unit(record, g, limits) for g in range(len(record.gold_units))],
-        explanation=shortened(_explanation(record), limits.reason),
+        explanation=shortened("\n".join(dict.fromkeys(filter(None, said))), limits.reason),
     )
 
 
@@ -209,10 +211,3 @@ def _gold_unit(record: JudgedAnswer, g: int, limits: Limits) -> GoldUnitDetails:
     return GoldUnitDetails(
         unit.alternative, text, said.label, reason=shortened(said.reason, limits.reason), reached=reached
     )
-
-
-def _explanation(record: JudgedAnswer) -> str:
-    """The words of a judge of whole answers: on the answer to the query, and on the context, each once."""
-    whole = [verdict.reason for verdict in record.grounded if verdict is not None]
-    grade = [record.grade.reason] if record.grade is not None else []
-    return "\n".join(dict.fromkeys(reason for reason in (*grade, *whole) if reason))

@@ -133,8 +133,11 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
         yield words("runs.kept", n=n_before, total=n_questions)
     if n_failed:
         query_id, error = first_failure(folder)
+        # How many questions failed at which stage, most first.
+        counts_at = sorted(folder.manifest.get("failed_at", {}).items(), key=lambda item: -item[1])
+        stages = words.listed([words("runs.failed_at", stage=stage, n=n) for stage, n in counts_at])
         yield words(
-            "runs.failed", n=n_failed, total=n_questions, stages=failed_stages(folder, words), query_id=query_id,
+            "runs.failed", n=n_failed, total=n_questions, stages=stages, query_id=query_id,
             error=error,
         )  # fmt: skip
     parts = [words("count.questions", n=n_questions)]
@@ -144,12 +147,6 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
     if total := folder.manifest.get("latency_ms", {}).get("total"):
         parts.append(words("runs.latency", median=f"{total['p50']:.1f}", p95=f"{total['p95']:.1f}"))
     yield words("runs.summary", folder=folder.path, parts=words("runs.comma").join(parts))
-
-
-def failed_stages(folder: RunFolder, words: Words) -> str:
-    """The number of questions that failed at each stage, most first."""
-    counts = sorted(folder.manifest.get("failed_at", {}).items(), key=lambda item: -item[1])
-    return words.listed([words("runs.failed_at", stage=stage, n=n) for stage, n in counts])
 
 
 def first_failure(folder: RunFolder) -> tuple[str, str]:
