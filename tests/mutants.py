@@ -30,7 +30,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/steelyard"
-SOURCES = ("measures/*.py", "stats/*.py", "align/*.py")
+SOURCES = ("measures/**/*.py", "stats/**/*.py", "align/**/*.py")
 TIME_LIMIT_S = 1200
 TIMEOUT, BREAKDOWN = "the time limit", "pytest itself"
 LIKELIEST = ("golden", "align", "measures", "stats", "experiment", "comparison", "gates", "diagnosis")
@@ -179,6 +179,15 @@ def sample(root: Path, seed: int, n: int) -> list[Mutant]:
     return [rng.choice(place) for place in rng.sample(places, n)]
 
 
+def room_of(file: str) -> str:
+    """The room of a file, whose tests are in the folder of the same name.
+
+    >>> room_of("src/steelyard/stats/power/power.py"), room_of("src/steelyard/align/gold.py")
+    ('stats', 'align')
+    """
+    return Path(file).relative_to(PACKAGE).parts[0]
+
+
 class Tree:
     """A copy of the tree, in which one mutant at a time lives and is tested."""
 
@@ -210,7 +219,7 @@ class Tree:
 
     def _rounds(self, mutant: Mutant) -> Iterator[list[str]]:
         """The tests of the mutant's own folder, the module's own first; then all others, the likeliest first."""
-        package, module = Path(mutant.file).parent.name, Path(mutant.file).stem
+        package, module = room_of(mutant.file), Path(mutant.file).stem
         own = sorted(self._tests(package), key=lambda path: not path.endswith(f"/test_{module}.py"))
         yield [mutant.file, *own]
         folders = sorted(path.parent.name for path in self.root.glob("tests/*/__init__.py"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import EQUIVALENT, PACKAGE, ROOT, mutants, sample
+from tests.mutants import EQUIVALENT, PACKAGE, ROOT, mutants, room_of, sample
 
 
 def _changes(source: str) -> list[tuple[str, str]]:
@@ -31,11 +31,17 @@ def test_wrong_neighbours(source: str, want: list[tuple[str, str]]) -> None:
     assert _changes(source) == want
 
 
+def test_sub_folders_are_among_the_sources() -> None:
+    drawn = {mutant.file for mutant in sample(ROOT, seed=1, n=60)}
+    assert any(Path(file).parent.name != room_of(file) for file in drawn)
+    assert {room_of(file) for file in drawn} == {"measures", "stats", "align"}
+
+
 @pytest.mark.slow
 def test_a_sample_holds_programs_that_differ() -> None:
     drawn = sample(ROOT, seed=3, n=40)
     assert sample(ROOT, seed=3, n=40) == drawn != sample(ROOT, seed=4, n=40)
-    assert {Path(mutant.file).parent.name for mutant in drawn} == {"measures", "stats", "align"}
+    assert {room_of(mutant.file) for mutant in drawn} == {"measures", "stats", "align"}
     for mutant in drawn:
         source = (ROOT / mutant.file).read_bytes()
         assert ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source)), str(mutant)
