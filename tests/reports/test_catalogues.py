@@ -131,7 +131,7 @@ def named() -> tuple[dict[str, str], dict[str, str]]:
                 continue
             where = f"{path.relative_to(SOURCE)}:{node.lineno}"
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
-                if key.fullmatch(node.value) and not _FILE.search(node.value) and not is_module(node.value):
+                if key.fullmatch(node.value) and not _FILE.search(node.value) and not names_code(node.value):
                     keys[node.value] = where
                 elif begun.fullmatch(node.value) and node.value.endswith("."):
                     patterns[re.escape(node.value)] = where
@@ -153,9 +153,11 @@ def named() -> tuple[dict[str, str], dict[str, str]]:
     return keys, patterns
 
 
-def is_module(name: str) -> bool:
+def names_code(name: str) -> bool:
+    """Whether this is a module, or a function of the public module `review`."""
     path = SOURCE.joinpath(*name.split("."))
-    return path.is_dir() or path.with_suffix(".py").exists()
+    module, _, function = name.partition(".")
+    return path.is_dir() or path.with_suffix(".py").exists() or (module == "review" and function in sy.review.__all__)
 
 
 def _pattern(part: ast.expr) -> str:
