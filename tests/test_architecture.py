@@ -23,6 +23,8 @@ def test_figures_of_a_small_package(tmp_path: Path) -> None:
         path.write_text(text)
     assert figures(tmp_path / "ours") == {
         "lines": 10,
+        "statements": 8,
+        "lines of imports": 3,
         "files": 6,
         "files under 40 lines": 3,
         "functions with more than 6 parameters": 1,
