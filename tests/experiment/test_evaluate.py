@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
+from steelyard.base.errors import InputError
 from steelyard.base.schema import SCORES
 from steelyard.data.folders.manifests import write_bench_manifest
 
@@ -550,3 +552,35 @@ def test_by_default_gold_pieces_come_first_where_the_gold_is_evidence() -> None:
         assert str(sy.report(weighing).scores.primary) == primary
     assert str(sy.evaluate(asked, sy.Outputs(lines)).primary) == "evidence_recall@5"
     assert str(sy.evaluate({"q": {"a": 1}}, {"q": ["a"]}).primary) == "ndcg@10"
+
+
+ROWS = [
+    {"user_input": "What does Plus cost?", "retrieved_contexts": ["Plus costs 260 yuan a year.", "Basic costs 120."],
+     "response": "It costs 260 yuan.", "reference": "260 yuan a year."},
+    {"user_input": "When do you open?", "retrieved_contexts": ["We open at 9.", "The hall is shut on Monday."],
+     "response": "We open at 9.", "reference": "At 9."},
+]  # fmt: skip
+
+
+def test_rows_that_hold_both_sides_need_no_run(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    path = str(tmp_path / "rows.jsonl")
+    both = sy.evaluate(path, path, ["faithfulness", "answer_f1"])
+    for rows in (path, ROWS):
+        assert sy.evaluate(rows, measures=["faithfulness", "answer_f1"]).values.tolist() == both.values.tolist()
+    assert sy.weigh(ROWS).systems == ["run"]
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        ({"q": {"d": 1}}, "a dict holds judged documents and no results; name one run or several behind it"),
+        (
+            [{"qid": "q", "query": "?", "evidence": ["x"]}],
+            "where there are no results beside the questions, name one run",
+        ),
+    ],
+)
+def test_a_truth_alone_is_not_weighed_against_itself(truth: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sy.evaluate(truth)

@@ -16,7 +16,7 @@ COMMANDS = {
     "evaluate": Command(
         "Weigh runs against a truth: judged documents, or questions with gold evidence.",
         [
-            options.TRUTH, options.RUNS, options.MEASURES,
+            options.TRUTH, options.RUNS_OR_NONE, options.MEASURES,
             flag("--per-query", "-q", help="Show the value of every question too."), options.PROFILE,
             options.FORMAT, options.OUTPUT, options.SAFE_CSV, *declared(*VERBS["evaluate"]), options.LANG,
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -68,6 +69,11 @@ RUNS = argument(
     reads=True,
     help="One or several runs: TREC, JSON(L), CSV, TSV, Parquet, Arrow, - or a run folder; NAME=FILE names one, and "
     "NAME=FILE,FILE or NAME='run-*.trec' are several runs of one system.",
+)
+RUNS_OR_NONE = replace(
+    RUNS,
+    help=f"{RUNS.help.removesuffix('.')}; none where the truth holds what a system gave beside its questions.",
+    settings={**RUNS.settings, "nargs": "*"},
 )
 PILOT_TRUTH = argument("truth", nargs="?", reads=True, help="Truth of a pilot, as of `compare`; none with --sd.")
 PILOT_RUNS = argument("runs", nargs="*", reads=True, help="One run of the pilot, or better two or several.")

@@ -29,7 +29,7 @@ def evaluate(
         from steelyard.gates.profiles import Profile
 
         rated = Profile.read(profile)
-    scores = call.ask(truth, runs, measures or (rated.measures if rated else ()) or None, **options)
+    scores = call.ask(truth, runs or None, measures or (rated.measures if rated else ()) or None, **options)
     call.write(scores, per_query=per_query, profile=rated)
 
 

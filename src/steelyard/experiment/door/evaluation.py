@@ -20,7 +20,7 @@ from steelyard.data.questions import Questions
 from steelyard.data.run import Repeats, Run, StreamedRun
 from steelyard.data.truth import Truth
 from steelyard.experiment.door.id_forms import same_form
-from steelyard.experiment.door.opening import open_inputs
+from steelyard.experiment.door.opening import Inputs, open_inputs
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.json import read_scores
 from steelyard.experiment.table.scores import Scores
@@ -30,7 +30,7 @@ from steelyard.measures import Measure
 @with_options("evaluate")
 def evaluate(
     truth: object,
-    runs: object,
+    runs: object = None,
     measures: Iterable[str | Measure] | str | Measure | None = None,
     **options: Unpack[WeighKeywords],
 ) -> Scores:
@@ -41,7 +41,8 @@ def evaluate(
     runs          a Run, a path, a dict {query_id: {doc_id: score}}, a frame or a ranx Run; Outputs, a run folder, or a
                   list of dicts with `retrieved`; a list of Runs, Outputs and paths, or a dict {name: any of these}.
                   Several runs of one system are Repeats of any of these, or "NAME=FILE,FILE": each value is then their
-                  mean
+                  mean.  None where the rows of the truth hold questions, gold and what a system gave, as a test set of
+                  ragas or deepeval does
     measures      specs such as "ndcg@10", in our spelling or that of trec_eval, ir_measures or ranx; by default
                   those of defaults.MEASURES for this kind of gold
     progress      called as progress("runs", done, total) after every run, and with "answers" while the lexical judge
@@ -57,7 +58,7 @@ def evaluate(
 
 
 @with_options("evaluate")
-def weigh(truth: object, runs: object, **options: Unpack[WeighKeywords]) -> Weighing:
+def weigh(truth: object, runs: object = None, **options: Unpack[WeighKeywords]) -> Weighing:
     """Align one or several runs with a truth, to compute anything from that.
 
     truth, runs   as of `evaluate`
@@ -70,8 +71,23 @@ def weigh(truth: object, runs: object, **options: Unpack[WeighKeywords]) -> Weig
     check_names("weigh", options, WeighOptions)
     _refuse_results("weigh", truth)
     declared = WeighOptions.of(options)
-    inputs = same_form(open_inputs(truth, runs, declared), declared.normalise_ids)
-    return Weighing.of(inputs, declared)
+    inputs = _both_sides(truth, declared) if runs is None else open_inputs(truth, runs, declared)
+    return Weighing.of(same_form(inputs, declared.normalise_ids), declared)
+
+
+def _both_sides(rows: object, options: WeighOptions) -> Inputs:
+    """Questions, and what a system gave for them, of the same rows.
+
+    Raises   InputError for judged documents, and for questions alone.
+    """
+    advice = "name one run or several behind it: sy.evaluate(truth, runs), steelyard evaluate TRUTH RUN"
+    try:
+        inputs = open_inputs(rows, rows, options)
+    except InputError as error:
+        raise InputError(f"{error}; where there are no results beside the questions, {advice}") from None
+    if not isinstance(inputs.gold, Questions):
+        raise InputError(f"{_kind(rows)} holds judged documents and no results; {advice}")
+    return inputs
 
 
 def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing | Scores:
