@@ -27,11 +27,11 @@ def test_a_cell_that_runs_again_replaces_its_item() -> None:
 
 
 def test_unknown_names_are_refused_with_the_nearest() -> None:
-    shapes = Registry[int]("shape")
+    shapes = Registry[int]("shape", hint=" (or your own)")
     shapes.add("round", 1)
     assert shapes.find("square") is None
     with pytest.raises(InputError, match=r"no shape is called 'rond'; did you mean round\? \(or your own\)"):
-        shapes.get("rond", hint=" (or your own)")
+        shapes.get("rond")
 
 
 def test_entry_points_are_loaded_on_the_first_lookup_that_needs_them(

@@ -65,8 +65,8 @@ def test_a_conversation(folder: Path) -> None:
 
 def test_the_end_of_the_input_leaves_and_the_width_is_kept(folder: Path) -> None:
     text = printed("chat", "tea.toml", "--k", "3", cwd=folder, stdin="龙井茶来自哪里？".encode(), columns=40)
-    passages = [line for line in text.splitlines() if line.startswith("  ")]
-    assert len(passages) >= 2
+    passages = [line for line in text.splitlines() if line.startswith("  ") and "cosine" in line]
+    assert passages
     assert all(cell_len(line) <= 40 for line in passages)
     assert "Hit@3 1.00" in text
     assert text.endswith("\nYou: \n")
@@ -88,17 +88,35 @@ def test_what_cannot_be_talked_to_is_told_in_a_line(folder: Path) -> None:
 def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
     response = Response("why?", (Passage("d#1", "d", 0, len(text), text, 1.0),), "Yes. [d#1]")
     lines = response_text(response, [0.5], read_words("en"), k=5, width=width).splitlines()
-    assert lines[0] == "  1  cosine  0.500  [d#1]"
-    assert cell_len(lines[1]) <= width
-    whole = "     " + " ".join(text.split())
-    assert lines[1] == whole if cell_len(whole) <= width else lines[1].endswith("…")
-    assert lines[-1] == "Answer: Yes. [d#1]"
-    assert "of the dataset" not in "".join(lines)
+    assert lines[:2] == ["Answer: Yes. [d#1]", ""]
+    head, own = "  1  cosine  0.500  [d#1]", " ".join(text.split())
+    assert lines[2].startswith(head)
+    assert cell_len(lines[2]) <= width
+    assert lines[2] == f"{head}  {own}" if cell_len(f"{head}  {own}") <= width else lines[2].endswith("…")
+    assert lines[3:] == ["One chunk; `more` shows its whole text."]
+    whole = response_text(response, [0.5], read_words("en"), k=5, width=width, whole=True).splitlines()
+    assert whole[2] == head
+    assert all(cell_len(line) <= width for line in whole[3:])
+    assert "".join("".join(line.split()) for line in whole[3:]) == "".join(text.split())
+
+
+def test_five_chunks_are_shown_until_more_is_typed(folder: Path) -> None:
+    passages = tuple(Passage(f"d#{i}", "d", 0, 4, "text", 1.0) for i in range(7))
+    response, words = Response("why?", passages, "Yes."), read_words("en")
+    shown, whole = (response_text(response, [0.5] * 7, words, k=7, width=80, whole=whole) for whole in (False, True))
+    assert (shown.count("cosine"), whole.count("cosine")) == (5, 7)
+    assert shown.endswith("\n7 chunks; `more` shows all of them, with their whole texts.")
+    text = printed("chat", "tea.toml", cwd=folder, stdin=b"more\nWho fears the whale?\nmore\nexit\n")
+    first, asked, more, _ = text.split("\nYou: ")[1:]
+    assert "Answer: " in first, "Before any answer, it is a question as any other."
+    assert asked.count("[sea#") <= more.count("[sea#")
+    assert "shows" in asked
+    assert "shows" not in more
 
 
 def test_nothing_found_is_said() -> None:
     response = Response("why?", answer="I don't know.")
-    assert response_text(response, [], read_words("en"), k=5, width=80).startswith("Nothing was found.\n")
+    assert response_text(response, [], read_words("en"), k=5, width=80).endswith("\nNothing was found.")
 
 
 def test_a_conversation_in_chinese(folder: Path) -> None:
@@ -109,10 +127,10 @@ def test_a_conversation_in_chinese(folder: Path) -> None:
     assert greeting == "注意：1 篇文档为空：empty"
     assert question.startswith("tea：4 篇文档，")
     assert rest[0] == f"你：{query}"
-    assert rest[1].startswith("  1  余弦  ")
-    assert any(line.startswith("回答：") for line in rest)
+    assert rest[1].startswith("回答：")
+    assert rest[3].startswith("  1  余弦  ")
     assert any(line.startswith("数据集中的 q3：Hit@2 1.00、") for line in rest)
-    names = {"tea", "empty", "exit", "sea", "scales", *("Hit", "Precision", "Recall")}
+    names = {"tea", "empty", "exit", "more", "sea", "scales", *("Hit", "Precision", "Recall")}
     assert untranslated("\n".join(line for line in text.splitlines() if not line.startswith("     ")), names) == []
     in_words = read_words("zh")
     assert printed("chat", "tea.toml", cwd=folder, stdin=b"", environment={"LC_ALL": "zh_CN.UTF-8"}).endswith(

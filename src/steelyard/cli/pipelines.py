@@ -18,6 +18,7 @@ QUESTIONS_FAILED = 1
 """What `--strict` exits with where any question failed."""
 _GOES_ON = "The same command goes on from there"
 _LEAVE = {"exit", "quit", "退出"}
+_MORE = {"more", "更多"}
 _PREVIEW = 100
 
 
@@ -73,13 +74,16 @@ def chat(call: Call, config: Path, *, k: int | None) -> None:
 
 def _talk(assistant: Assistant, words: Words) -> None:
     from steelyard.cli.terminal import terminal_width
-    from steelyard.reports.formats.chat import assistant_text
+    from steelyard.reports.formats.chat import asked
 
+    response = None
     while (query := _typed(words("chat.you"))) is not None:
+        width, whole = terminal_width() or _PREVIEW, response is not None and query.lower() in _MORE
         if not query:
             continue
         try:
-            print(assistant_text(assistant, query, words, width=terminal_width() or _PREVIEW))
+            response = response if whole and response is not None else asked(assistant, query, words)
+            print(response(width=width, whole=whole))
         except (InputError, StageError) as error:
             print(f"steelyard: {error}")
 

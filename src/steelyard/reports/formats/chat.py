@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from steelyard.data.question import Question
 from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.reports.views.notes import note_text
+from steelyard.reports.visible import wrapped
 from steelyard.reports.words import Words
 
 
@@ -22,41 +24,54 @@ def greeting_text(pipeline: Pipeline, words: Words) -> str:
     return "\n".join([*notes, words("chat.greeting", name=pipeline.name, chunks=chunks, documents=documents)])
 
 
-def assistant_text(assistant: Assistant, query: str, words: Words, *, width: int) -> str:
-    """Ask an assistant, and what it answers, for a terminal of so many columns.
+def asked(assistant: Assistant, query: str, words: Words) -> Callable[..., str]:
+    """Ask an assistant.
 
+    Returns  its response as a text: a function of the width of the terminal, and of whether all of it is wanted
     Raises   InputError for an empty question; StageError.
     """
     response = assistant.ask(query)
-    return response_text(
-        response, assistant.cosines(response), words, k=assistant.pipeline.k, width=width,
+    return partial(
+        response_text, response, assistant.cosines(response), words, k=assistant.pipeline.k,
         question=assistant.question(query), scores=assistant.scores(response),
     )  # fmt: skip
 
 
 def response_text(
     response: Response, cosines: Sequence[float], words: Words, *, k: int, width: int, question: Question | None = None,
-    scores: Mapping[str, float] | None = None,
+    scores: Mapping[str, float] | None = None, whole: bool = False,
 ) -> str:  # fmt: skip
-    """A response for a terminal of so many columns.
+    """A response for a terminal of so many columns: the answer, and the chunks that it is from, a line each.
 
     cosines            similarity of each passage to the question
     question, scores   the question of the dataset that this is, and its measures at k
+    whole              with all passages and the whole text of each
     """
-    lines = []
-    for rank, (passage, cosine) in enumerate(zip(response.passages, cosines, strict=True), 1):
-        lines.append(f"{rank:>3}  {words('chat.cosine')} {cosine:6.3f}  [{passage.chunk_id}]")
-        lines.append(_cut(f"     {' '.join((passage.text or '').split())}", width))
-    if not response.passages:
-        lines.append(words("chat.nothing"))
     key, text = ("failed", response.error) if response.error else ("answer", response.answer)
-    lines.append("\n" + words(f"chat.{key}", answer=text or ""))
+    lines = [words(f"chat.{key}", answer=text or ""), ""]
+    passages = list(zip(response.passages, cosines, strict=True))
+    for rank, (passage, cosine) in enumerate(passages if whole else passages[:_SHOWN], 1):
+        own = " ".join((passage.text or "").split())
+        line = f"{rank:>3}  {words('chat.cosine')} {cosine:6.3f}  [{passage.chunk_id}]"
+        lines += (
+            [line, *(f"     {piece}" for piece in wrapped(own, width - 5))]
+            if whole
+            else [_cut(f"{line}  {own}", width)]
+        )
+    if not passages:
+        lines.append(words("chat.nothing"))
+    elif not whole:
+        lines.append(words("chat.more", n=len(passages)))
     if question is not None:
         values = [f"{name}@{k} {value:.2f}" for name, value in (scores or {}).items()]
         lines.append("\n" + words("chat.scores", query_id=question.query_id, scores=words("list.comma").join(values)))
         if question.answer:
             lines.append(words("chat.expected", answer=question.answer))
     return "\n".join(lines)
+
+
+_SHOWN = 5
+"""Passages that are shown before all are asked for."""
 
 
 def _cut(text: str, width: int) -> str:
