@@ -4,7 +4,8 @@ import pytest
 
 from steelyard.base.errors import InputError
 from steelyard.base.options import WeighOptions
-from steelyard.rag.config import Config, Stage, TargetSettings
+from steelyard.rag.config import Config, TargetSettings
+from steelyard.rag.protocols import Stage
 from steelyard.services.cache import CACHE_NAME
 from tests.rag import small
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,6 +93,8 @@ def starter_files(have: str, language: str, ci: str) -> dict[str, str]:
 
 
 def _starter(name: str) -> str:
+    from importlib.resources import files
+
     return (files("steelyard.cli") / "starters" / name).read_text(encoding="utf-8")
 
 

@@ -15,9 +15,9 @@ from steelyard.data.questions import Questions
 from steelyard.data.responses import Response, encode_response
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.measures import make
-from steelyard.rag.config import Config, Stage
+from steelyard.rag.config import Config
 from steelyard.rag.pipeline.pipeline import Pipeline
-from steelyard.rag.protocols import Embedder
+from steelyard.rag.protocols import Embedder, Stage
 from steelyard.rag.registry import make_located
 from steelyard.text.folding import fold
 

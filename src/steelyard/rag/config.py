@@ -37,7 +37,6 @@ import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -60,6 +59,7 @@ from steelyard.data.loading.decoding import DETECT, Encodings
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.gold import resolver_of, unit_of
 from steelyard.measures import parse
+from steelyard.rag.protocols import Stage
 from steelyard.services.addresses import without_secrets
 from steelyard.services.cache import CACHE_NAME
 from steelyard.text.folding import DEFAULT_STEPS, in_order
@@ -76,18 +76,6 @@ _FILE_SETTINGS = ("model", "prompt", "truth", "documents", "queries")
 _TARGET = 'a table with either callable = "module:object" or url = "..."'
 
 # Types of settings ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage to make: a registered name or module:object, and its settings."""
-
-    kind: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def table(self, **more: int) -> dict[str, Any]:
-        """The same as a table of a configuration."""
-        return {"kind": self.kind, **self.settings, **more}
 
 
 def parse_path(value: object) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -242,3 +242,15 @@ class RunnableSystem(Protocol):
         Where a question failed, and others may not, the response says why.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage to make: a registered name or module:object, and its settings."""
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, **more: int) -> dict[str, Any]:
+        """The same as a table of a configuration."""
+        return {"kind": self.kind, **self.settings, **more}

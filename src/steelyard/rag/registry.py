@@ -6,16 +6,18 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
 from steelyard.base.errors import InputError
 from steelyard.base.own_code import check_own, import_object
 from steelyard.base.registry import Registry
 from steelyard.base.settings import SettingError, check_settings, make_with
 from steelyard.base.toml_lines import Key
-from steelyard.rag.config import Config, Stage
 from steelyard.rag.fingerprint import digest, module_source, settings_of
-from steelyard.rag.protocols import Chunker, Embedder, Fuser, Generator, Index, Reranker
+from steelyard.rag.protocols import Chunker, Embedder, Fuser, Generator, Index, Reranker, Stage
+
+if TYPE_CHECKING:
+    from steelyard.rag.config import Config  # Imports pydantic, which what only looks stages up does without.
 
 _TAKEN = ("query", "texts")
 
