@@ -396,3 +396,21 @@ def test_what_labels_are_worth_in_judge_trust_is_that_of_the_benchmark() -> None
         assert row is not None
         assert shown is not None
         assert shown.groups() == (row[1].replace("0.", ".").replace("-", "−"), row[3], row[2])
+
+
+_WORDS_OF_BOOKS = re.compile(
+    r"\b(whoever|anew|at odds|draws? up|drawn up|be it|bears|stands(?! (for|in for|out))|ere|thereof|hitherto)\b", re.I
+)
+
+
+def plain_pages() -> list[Path]:
+    """What people read in English: pages, catalogues and the words of options and commands."""
+    catalogues = sorted((ROOT / "src/steelyard/reports/catalogues/en").glob("*.toml"))
+    code = [ROOT / "src/steelyard" / name for name in ("cli/commands.py", "cli/options.py", "base/options.py")]
+    return [*PAGES, ROOT / "SECURITY.md", *catalogues, *code]
+
+
+@pytest.mark.parametrize("path", plain_pages(), ids=lambda path: path.name)
+def test_words_are_those_of_today(path: Path) -> None:
+    lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+    assert [f"{n}: {line.strip()}" for n, line in lines if _WORDS_OF_BOOKS.search(line)] == []

@@ -117,7 +117,7 @@ def test_review(tmp_path: Path) -> None:
     readme = (EXAMPLES / "review" / "README.md").read_text("utf-8")
     assert "supported 41 63%" in text
     assert "assistant 65 40 62% 40" in text
-    assert "Raters are at odds about 5 items" in text
+    assert "Raters disagree on 5 items" in text
     assert "Of 5 items that were asked, 5 have a decision." in text
     assert "faithfulness 0.6190 0.7626 0.602–0.906 0.7562 0.600–0.889" in text
     assert "95% interval .60 to .89" in readme

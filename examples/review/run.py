@@ -37,7 +37,7 @@ def main() -> None:
     decide("forms", "ann")
     decide("forms", "bob")
     steelyard("review import forms/ann.json forms/bob.json --into runs/assistant")
-    say("What they are at odds about is settled together.")
+    say("What they disagree on is settled together.")
     steelyard(f"review sample {REVIEWED} --adjudicate -o conflicts")
     decide("conflicts", "adjudication")
     steelyard("review import conflicts/adjudication.json --into runs/assistant")

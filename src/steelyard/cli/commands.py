@@ -47,7 +47,7 @@ COMMANDS = {
                 "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),
-            flag("--new-nuggets", help="Have llm draw up nuggets from the gold answers of questions that have none."),
+            flag("--new-nuggets", help="Have llm write nuggets from the gold answers of questions that have none."),
             argument(
                 "--tables", type=names,
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
@@ -101,7 +101,7 @@ COMMANDS = {
             ),
             options.ITEM_TABLE,
             flag("--whole-answers", help="Draw answers with all their items, for measures that are no mean of items."),
-            flag("--adjudicate", help="Draw nothing, and ask what raters are at odds about."),
+            flag("--adjudicate", help="Draw nothing, and ask what raters disagree on."),
             options.VERDICTS, options.JUDGE,
             argument(
                 "--against-judges", dest="against", type=names, default=[],
@@ -140,7 +140,7 @@ COMMANDS = {
         judges.review_pool, "steelyard.reports.reviewing:pool_review", "steelyard.reviewing.pools:PooledReview",
     ),
     "review import": Command(
-        "Take in what people decided in forms, and list what they are at odds about.",
+        "Import labels from review forms, and list what raters disagree on.",
         [
             argument(
                 "files", nargs="+", reads=True,
@@ -185,7 +185,7 @@ COMMANDS = {
         "steelyard.judges.people.calibration:Calibration",
     ),
     "label": Command(
-        "Draw up a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
+        "Make a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
         [
             argument("questions", reads=True, help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
             options.POOLED,

@@ -157,8 +157,8 @@ OUTPUT = argument("--output", "-o", type=Path, writes=True, help="Write to this 
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
 PROFILE = argument("--profile", "-p", help=PROFILE_HELP)
-OVERWRITE = flag("--overwrite", help="Ask anew; the run that is there is replaced when the new one is whole.")
-MEASURE_ANEW = flag("--overwrite", help="Measure anew what the folder holds.")
+OVERWRITE = flag("--overwrite", help="Ask again; the run that is there is replaced when the new one is whole.")
+MEASURE_ANEW = flag("--overwrite", help="Measure again what the folder holds.")
 STRICT = flag("--strict", help="Exit with status 1 where any question failed.")
 CONFIG = argument("config", type=Path, help="Configuration in TOML: documents, questions, stages.")
 MODEL = (

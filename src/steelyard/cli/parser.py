@@ -1,6 +1,6 @@
 """How a command reads its arguments: they are declared as data, and argparse reads and explains them.
 
-Whoever asks for help or mistypes a word waits for this, so nothing that takes time is imported here.
+Help and mistakes wait for this, so nothing that takes time is imported here.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def is_cited(a: JudgedAnswers) -> Bools:
 
 @measure(inputs=("answers",), needs=("units",), source="Steelyard")
 def citation_coverage(a: JudgedAnswers) -> Floats:
-    """Share of the answer's units that have a citation, be it valid or not."""
+    """Share of the answer's units that have a citation, valid or not."""
     return a.share(is_cited(a).astype(float), a.unit_query)
 
 
