@@ -264,7 +264,7 @@ def test_csv_without_groups_has_the_same_columns() -> None:
 def test_markdown_and_latex() -> None:
     made = only(sy.compare(scores_of(drawn(2, 20), systems=["a|b", "c_d & <e>"])))
     markdown, latex = sheet_markdown(made), sheet_latex(made)
-    assert markdown.splitlines()[1] == "| --- |" + " ---: |" * 7
+    assert markdown.splitlines()[1] == "| --- |" + " ---: |" * 6 + " --- |"
     assert "| c_d & &lt;e> | **" in markdown
     assert r"| a\|b | " in markdown
     assert r"c\_d \& $<$e$>$ & \textbf{" in latex

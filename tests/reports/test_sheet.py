@@ -18,7 +18,9 @@ from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.scores import Scores
 from steelyard.reports import writing
+from steelyard.reports.formats.blocks import sheet_markdown
 from steelyard.reports.views.scores import per_query_sheet, scores_sheet
+from steelyard.reports.views.view import Sheet
 from steelyard.reports.words import Words, read_words
 from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
 from tests.cli.command import complaint, printed
@@ -377,3 +379,12 @@ def test_bad_words_are_told_in_a_line(folder: Path) -> None:
     given = ("evaluate", "truth.json", "hybrid.json")
     assert "did you mean faq?" in complaint(*given, "--profile", "fak", cwd=folder)
     assert "cannot be written as html; choose table" in complaint(*given, "-o", "scores.html", cwd=folder)
+
+
+def test_columns_of_words_begin_in_line_in_markdown() -> None:
+    rows = [
+        ["a", "0.7911", "+0.1", "better", "≥ 0.8 (target)", "$0.5", "<0.001"],
+        ["b", "–", "–", "baseline", "–", "–", "–"],
+    ]
+    text = sheet_markdown(Sheet(["system", "mean", "difference", "verdict", "wanted", "cost", "p"], rows))
+    assert text.splitlines()[1] == "| --- | ---: | ---: | --- | ---: | ---: | ---: |"

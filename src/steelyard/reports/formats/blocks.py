@@ -75,14 +75,19 @@ def _column_groups(sizes: list[int], width: int | None, n_labels: int) -> Iterat
     yield group
 
 
+_NUMBER = re.compile(r"[<≥≤~≈†$¥+−–-]{0,3} ?\d")
+"""The beginning of a cell with a number, a limit, a change or an amount of money."""
+
+
 def sheet_markdown(sheet: Sheet) -> str:
-    """A table for a README or an issue; the best value of each column is bold."""
+    """A table for a README or an issue; the best value of each column is bold, and columns of numbers end in line."""
 
     def cell(text: str) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
     sheet = _printable(sheet)
-    lines = [list(map(cell, sheet.header)), ["---", *["---:"] * (len(sheet.header) - 1)]]
+    aligned = ["---:" if any(_NUMBER.match(row[c]) for row in sheet.rows) else "---" for c in range(len(sheet.header))]
+    lines = [list(map(cell, sheet.header)), ["---", *aligned[1:]]]
     for r, row in enumerate(sheet.rows):
         lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
