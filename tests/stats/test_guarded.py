@@ -51,3 +51,9 @@ def test_clusters_are_shuffled_whole(n: int) -> None:
     assert repeated.p == pytest.approx(plain.p, rel=1e-9)
     assert repeated.difference == pytest.approx(plain.difference, rel=1e-9)
     assert (repeated.n, repeated.critical) == (3 * n, pytest.approx(plain.critical, rel=1e-9))
+
+
+def test_systems_that_never_differ_are_not_told_apart_by_the_limit() -> None:
+    family = tukey_limit(np.full((3, 50), 0.5))
+    assert family.p.tolist() == [1.0, 1.0, 1.0]
+    assert family.critical == 0.0
