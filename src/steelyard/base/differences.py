@@ -1,4 +1,4 @@
-"""Where two recipes, or two configurations of runs, differ: key by key."""
+"""Differences of two recipes, or of two configurations of runs, key by key."""
 
 from __future__ import annotations
 

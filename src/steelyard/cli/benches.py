@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.reports.words import Words
 
 MISSED = 1
-"""What `steelyard bench load` exits with where a rate that was asked for does not hold the objective."""
+"""Exit status of `steelyard bench load` where a rate that was asked for does not hold the objective."""
 _LONG_S = 60
 """Seconds from which on a reader should know before."""
 

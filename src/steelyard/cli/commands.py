@@ -462,9 +462,9 @@ COMMANDS = {
         "Write the files of a first evaluation: a configuration, questions to fill in, a gate and a workflow for CI.",
         [
             argument("folder", nargs="?", type=Path, default=Path(), help="Where they go; here by default."),
-            argument("--have", choices=["documents", "application", "outputs", "runs"], help="What you begin with."),
+            argument("--have", choices=[*init.STARTS], help="What you begin with."),
             argument("--language", choices=get_args(Language), help="Of questions and documents."),
-            argument("--ci", choices=["github", "gitlab", "none"], help="Where tests run."),
+            argument("--ci", choices=[*init.WORKFLOWS], help="Where tests run."),
             flag("--yes", "-y", help="Ask nothing: documents, the language of the locale, GitHub."), options.LANG,
         ],
         init.init, "steelyard.cli.init:starter_files",

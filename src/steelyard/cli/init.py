@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Start(NamedTuple):
-    """What a user begins with.
+    """The first steps of a user.
 
     config, questions   whether there is a configuration, and questions, to write
     run, gate           commands that measure and judge, in CI too
@@ -45,7 +45,7 @@ STARTS = {
         "steelyard gate qrels.txt baseline.run candidate.run -m ndcg@10 --margin 0.02",
     ),
 }  # fmt: skip
-"""What a user may have -> what that begins with."""
+"""Data or system that a user has -> the first steps with it."""
 
 WORKFLOWS = {"github": Path(".github", "workflows", "steelyard.yml"), "gitlab": Path(".gitlab-ci.yml"), "none": None}
 """Service that runs tests -> its file; None for none."""

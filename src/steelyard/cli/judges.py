@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.cli.calls import Call
 
 FAILED = 1
-"""What `steelyard selftest --strict` exits with where the judge fails a test."""
+"""Exit status of `steelyard selftest --strict` where the judge fails a test."""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steelyard.reports.words import Words
 
 QUESTIONS_FAILED = 1
-"""What `--strict` exits with where any question failed."""
+"""Exit status of `--strict` where any question failed."""
 _GOES_ON = "The same command goes on from there"
 _LEAVE = {"exit", "quit", "退出"}
 _MORE = {"more", "更多"}

@@ -74,7 +74,7 @@ class Contents:
 
 
 FORMAT = 5
-"""Of the parts; a later one is refused."""
+"""Format number of the parts; a later one is refused."""
 
 _T = TypeVar("_T")
 _KIND = "$"

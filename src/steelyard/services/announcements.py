@@ -111,7 +111,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What calls to a model have taken by now.
+    """Tokens, requests and time that calls to a model have taken so far.
 
     cost_usd   None where the price is not known
     """
@@ -121,12 +121,12 @@ class Spending:
 
 
 SPENDING = Announcements[Spending]()
-"""What is spent by each judge of this process, told now and then."""
+"""Announcements of what each judge of this process has spent."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRequests:
-    """How the requests of a block did by now.
+    """Requests of a block so far, and how they did.
 
     label      of what is asked, such as "words@50";   n   requests that have ended;   n_failed   without an answer
     per_second   that were answered;   p95_ms   of the last ones, infinite where too many failed
@@ -140,4 +140,4 @@ class LiveRequests:
 
 
 LIVE = Announcements[LiveRequests]()
-"""How the block does that is measured, some four times a second."""
+"""Announcements of the requests of the block that is measured, some four times a second."""

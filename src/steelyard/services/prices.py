@@ -73,7 +73,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much may be spent at most.
+    """Limit of what may be spent.
 
     >>> str(Budget.parse("2.00usd")), str(Budget.parse("500000tokens"))
     ('2usd', '500000tokens')

@@ -25,9 +25,9 @@ from steelyard.bench.load.throughput import UNDECIDED, Objective, limits_of, mid
 from steelyard.rag.fingerprint import digest
 
 PRECISION = 0.1
-"""Of the search: the lowest rate that fails is at most so much above the highest that holds."""
+"""Precision of the search: the lowest rate that fails is at most so much above the highest that holds."""
 MOST_PROBES = 24
-"""How often rates are offered in all."""
+"""Number of rates that a search offers at most."""
 _MOST_PARTS = 8
 """How often one of them is, where its percentiles are near to their limits, before it counts as not shown to hold."""
 _PLENTY = 4
@@ -46,7 +46,7 @@ _FINE_STEP = 1.15
 
 @dataclass(frozen=True)
 class SustainedRate:
-    """What a search came to.
+    """Outcome of a search.
 
     rate          the highest that held, None where none did;   failing_rate   the lowest above it that did not
     reason        why that one did not, as THROUGHPUT has it;   n_probes   how often one was offered

@@ -71,7 +71,7 @@ _POLL_S = 0.002
 
 @dataclass(frozen=True, eq=False)
 class LoadTarget:
-    """What load is put on, and with which questions.
+    """Systems that load is put on, and the questions that are sent.
 
     ask        is called by several threads at once
     queries    query_id -> question, asked in turn, from the first again after the last

@@ -31,7 +31,7 @@ _MS_PER_S = 1000
 _INNER = 0.1, 0.9
 """Of a block: there, requests that came before and after it hardly count."""
 N_STRETCHES = 10
-"""Of equal length in time, and so in rates."""
+"""Stretches of equal length in time, and so in rates."""
 _LABEL = ("system", "depth")
 _LEVEL = (*_LABEL, "loop", "rate", "users")
 _TIMES = ("query_id", "number", "intended_s", "sent_s", "end_s", "outcome")

@@ -206,7 +206,7 @@ def _checkable(units: Sequence[Unit]) -> tuple[int, ...]:
 
 
 BYTES_A_TOKEN = 4
-"""Of UTF-8: what a token of a language model has about, be the text English or Chinese."""
+"""Bytes of UTF-8 that a token of a language model has about, in English and in Chinese."""
 
 
 class ContextChunk(NamedTuple):

@@ -29,7 +29,7 @@ from steelyard.io.write import write_text, write_truth
 from steelyard.stats.labels.raters import cohen_kappa, krippendorff_alpha
 
 NAMES = ("0-10", "0-3")
-"""Of the scales that come with Steelyard."""
+"""Names of the scales that come with Steelyard."""
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,-])(-?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*(\d+(?:\.\d+)?))?(?![A-Za-z0-9_]|[.,]\d)"
 )

@@ -1,4 +1,4 @@
-"""What people decide about verdicts: labels, random samples that they are asked about, and the file of both."""
+"""Labels of people on verdicts, the random samples that they are asked about, and the file of both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steelyard.io.own_json import OwnJson, check_word
 from steelyard.judges.verdict import Label
 
 Choice = Literal["supported", "contradicted", "not_found", "cannot_say"]
-"""What a person can decide about an item."""
+"""Labels that a person can give an item."""
 IN_TWO = ("supported", "not_supported")
 """Labels as a judge is held against people by them: "contradicted" and "not_found" are both without support."""
 ADJUDICATION = "adjudication"

@@ -170,10 +170,10 @@ class Extractive:
 
 
 _BESIDE = 0.6
-"""What a word of the question counts that is elsewhere in a sentence's passage."""
+"""Weight of a word of the question that is elsewhere in a sentence's passage."""
 
 _AGAIN = 0.15
-"""What a word of the question loses that the answer has already."""
+"""Share of its weight that a word of the question loses once the answer has it."""
 
 _HEADING = re.compile(r"#{1,6}\s|[\s:|-]+$")
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*---")

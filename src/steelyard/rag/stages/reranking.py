@@ -222,7 +222,7 @@ _FIELDS: Mapping[Shape, Mapping[Shape, set[str]]] = {
     "voyage": {"tei": {"texts"}, "cohere": {"top_n", "top_k"}},
     "tei": {"cohere": {"documents", "top_n"}, "voyage": {"top_k"}},
 }
-"""Of each shape, which other one a server wants that refuses a request and names one of these fields."""
+"""Shape -> the other one, which a server wants that refuses a request and names one of these fields."""
 
 
 @stage("rerank", "endpoint")

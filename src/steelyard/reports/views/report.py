@@ -331,7 +331,7 @@ _LONGEST = 200
 _DIGEST = 12
 """Letters of a digest that are enough to tell prompts apart."""
 _SHOWN_APART = ("name", "version", "model", "base_url", "prompts", "threshold")
-"""Of the judge's recipe; what else it holds are parameters."""
+"""Fields of the judge's recipe that name it; all others are parameters."""
 _CALIBRATION = {
     "judge_uncalibrated": "judge_card.uncalibrated",
     "judge_checked": "judge_card.uncalibrated",
