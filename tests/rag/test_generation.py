@@ -113,6 +113,11 @@ def test_a_sentence_that_a_chunk_begins_within_is_not_quoted() -> None:
     assert Extractive().answer("Do the loans of members end?", whole) == "All loans of members end today. [d#1]"
 
 
+def test_a_long_run_of_marks_is_read_once() -> None:
+    text = "fees " + ":" * 300_000 + "a"
+    assert Extractive().answer("fees", passages(text)).startswith("fees :::")
+
+
 def test_overlapping_chunks_do_not_repeat_a_sentence() -> None:
     text = "Rent is due on Monday. Late rent costs a fee of ten euros. Ask us."
     chunks = Chunks.of([Document("a", text)], lambda _: [(0, 50), (23, len(text)), (39, len(text))])

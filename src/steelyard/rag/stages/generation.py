@@ -178,7 +178,8 @@ _AGAIN = 0.15
 _HEADING = re.compile(r"#{1,6}\s|[\s:|-]+$")
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*---")
 _GOES_ON = re.compile("[a-z，、；：,;)）]")
-_ENDS = re.compile(r"[.!?。！？；…|:：)）”\"’]\W*$")
+_ENDS = re.compile(r"\W*?[.!?。！？；…|:：)）”\"’]")
+"""The end of a sentence, read backwards: forwards, a long run of marks would be tried from each of them."""
 _ITEM = re.compile(r"[-*+•|]|\d+[.)]")
 
 
@@ -193,7 +194,7 @@ def _quotable(passage: Passage, place: int) -> Iterator[_Sentence]:
         sentence = text[start:end]
         is_head = i + 1 < len(spans) and sentence[0] == "|" and _TABLE_RULE.match(text, spans[i + 1][0])
         begins_inside = i == 0 and bool(passage.start) and _GOES_ON.match(sentence) is not None
-        ends_inside = i + 1 == len(spans) and not _ENDS.search(sentence) and not _ITEM.match(sentence)
+        ends_inside = i + 1 == len(spans) and not _ENDS.match(sentence[::-1]) and not _ITEM.match(sentence)
         if not (is_head or _HEADING.match(sentence)):
             yield _Sentence(passage, start, end, place, begins_inside or ends_inside)
 
