@@ -37,7 +37,9 @@ from tests.finished_demo import copy_finished_demo
 from tests.measures.registered import as_of, forget_afterwards, snapshot
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+HOWTO = DOCS / "howto"
+PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 # The commands of both READMEs are the same, by a test below.
 SLOW = ("README.zh-CN.md", "rerankers.md")  # Another page, or a test of the bundled example, runs the same.
 RUN = [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in PAGES]
@@ -207,7 +209,7 @@ def test_a_new_user_needs_five_lines() -> None:
 
 
 def make_measures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_measures", ROOT / "docs" / "make_measures.py")
+    spec = importlib.util.spec_from_file_location("make_measures", ROOT / "tools" / "make_measures.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -216,8 +218,8 @@ def make_measures() -> ModuleType:
 
 
 def test_reference_is_fresh() -> None:
-    written = (ROOT / "docs" / "measures.md").read_text("utf-8")
-    assert written == make_measures().page(), "run `python docs/make_measures.py`"
+    written = (DOCS / "reference" / "measures.md").read_text("utf-8")
+    assert written == make_measures().page(), "run `python tools/make_measures.py`"
 
 
 def test_figures_of_the_lexical_judge_are_those_of_the_benchmark() -> None:
@@ -225,14 +227,14 @@ def test_figures_of_the_lexical_judge_are_those_of_the_benchmark() -> None:
     benchmark = (ROOT / "benchmarks" / "ANSWERS.md").read_text("utf-8")
     listed = re.findall(r"^\| lexical judge, AUC \| (\w+)[^|]*\| (0\.\d+)", benchmark, re.M)
     measured = {name: float(value) for name, value in reversed(listed)}  # Of two lines of a set the first.
-    shown = re.findall(rows, (ROOT / "docs" / "judges.md").read_text("utf-8"), re.M)
+    shown = re.findall(rows, (HOWTO / "judges.md").read_text("utf-8"), re.M)
     assert len(shown) == 6
     assert {name: float(value) for name, value in shown} == {name: round(measured[name], 3) for name, _ in shown}
 
 
 @pytest.mark.parametrize(("kind", "n_least"), [("form", 20), ("no chunk of the context", 7), ("stays text", 10)])
 def test_citations_of_the_page_are_read_as_it_says(kind: str, n_least: int) -> None:
-    text = (ROOT / "docs" / "answers.md").read_text("utf-8")
+    text = (HOWTO / "answers.md").read_text("utf-8")
     context = text.partition("With the context ")[2].partition(":\n")[0].split(", ")
     table = text.partition(f"| {kind} | English | Chinese |\n|---|---|---|\n")[2].partition("\n\n")[0]
     n_answers = 0
@@ -246,7 +248,7 @@ def test_citations_of_the_page_are_read_as_it_says(kind: str, n_least: int) -> N
 
 
 def everything() -> str:
-    return "\n".join(page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    return "\n".join(page.read_text("utf-8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
 
 
 @pytest.mark.parametrize("name", sy.__all__)
@@ -272,9 +274,9 @@ def test_page_stands_alone(page: Path) -> None:
 
 
 def test_index_lists_every_page() -> None:
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    others = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
-    assert {name for name in others if f"({name})" not in index} == set()
+    index = (DOCS / "index.md").read_text("utf-8")
+    others = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"index.md"}
+    assert {path for path in others if f"({path})" not in index} == set()
 
 
 def test_both_readmes_show_the_same_examples() -> None:
@@ -289,19 +291,19 @@ def test_both_readmes_show_the_same_examples() -> None:
 
 def test_what_readmes_show_of_a_bench_is_what_the_page_on_rerankers_shows() -> None:
     """That page is run; a bench for each README would take too long."""
-    page = (ROOT / "docs" / "rerankers.md").read_text("utf-8")
+    page = (HOWTO / "rerankers.md").read_text("utf-8")
     (shown,) = [block.text for block in blocks(ROOT / "README.md") if block.text.startswith("$ steelyard bench rerank")]
     assert [line for line in shown.splitlines() if line not in ("...", *page.splitlines())] == []
 
 
 def test_the_bench_of_the_page_on_rerankers_is_the_bundled_one() -> None:
-    configurations = [block.text for block in blocks(ROOT / "docs" / "rerankers.md") if block.language == "toml"]
+    configurations = [block.text for block in blocks(HOWTO / "rerankers.md") if block.language == "toml"]
     assert configurations[0] == (DATA / "bench.toml").read_text("utf-8")
 
 
 def test_plugin_of_the_page(tmp_path: Path) -> None:
     """What the page about custom measures shows as a package of its own, installed by hand."""
-    page = blocks(ROOT / "docs" / "custom-measures.md")
+    page = blocks(HOWTO / "custom-measures.md")
     module = next(block.text for block in page if block.note == "file: my_measures.py")
     project = next(block.text for block in page if block.language == "toml")
     entry = re.search(r'\[project\.entry-points\."(.+)"\]\n(.+) = "(.+)"', project)
@@ -351,7 +353,7 @@ def test_agreement_in_judge_trust_is_that_of_the_reference() -> None:
     from tests.shared_data import shared
 
     reference = json.loads((shared("answers") / "reference.json").read_text("utf-8"))
-    page = (ROOT / "docs" / "judge-trust.md").read_text("utf-8")
+    page = (HOWTO / "judge-trust.md").read_text("utf-8")
     rows = {row[0]: row[1:] for row in (re.split(r" *\| *", line.strip("| ")) for line in page.splitlines())}
     for name, keys in AGREEMENT.items():
         (row,) = (cells for label, cells in rows.items() if label.startswith(name))
@@ -375,14 +377,14 @@ def test_thresholds_in_judge_trust_are_those_of_the_benchmark() -> None:
 
     head, *measured = [row for row in rows("benchmarks/THRESHOLDS.md") if len(row) == 9]
     columns = [head.index(name) for name in ("set", "pairs", "best", "calibrated", "fixed 0.5", "default 0.6")]
-    shown = [row for row in rows("docs/judge-trust.md") if len(row) == 6 and row[1].isdecimal()]
+    shown = [row for row in rows("docs/howto/judge-trust.md") if len(row) == 6 and row[1].isdecimal()]
     assert shown == [[row[place].replace("0.", ".") for place in columns] for row in measured]
 
 
 def test_what_labels_are_worth_in_judge_trust_is_that_of_the_benchmark() -> None:
     measured = (ROOT / "benchmarks" / "PREDICTION_POWERED.md").read_text("utf-8")
     setting = measured.partition("100 questions, 4 units each on average, labels at random.")[2]
-    page = (ROOT / "docs" / "judge-trust.md").read_text("utf-8").partition("| judge | its mean is off by |")[2]
+    page = (HOWTO / "judge-trust.md").read_text("utf-8").partition("| judge | its mean is off by |")[2]
     names = {
         "perfect": "errs in 1%",
         "good": "errs in 5%",

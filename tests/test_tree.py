@@ -10,7 +10,7 @@ SOURCE = ROOT / "src" / "steelyard"
 _PATH = re.compile(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|\.toml|/))`")
 
 
-@pytest.mark.parametrize("page", ["docs/how-it-works.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["docs/background/how-it-works.md", "CONTRIBUTING.md"])
 def test_paths_of_the_page_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     paths = set(_PATH.findall(text))
@@ -20,13 +20,13 @@ def test_paths_of_the_page_exist(page: str) -> None:
 
 
 def test_how_it_works_names_every_folder() -> None:
-    text = (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
+    text = (ROOT / "docs" / "background" / "how-it-works.md").read_text("utf-8")
     folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
     assert {name for name in folders if f"`{name}/`" not in text} == set()
 
 
 def test_a_way_through_the_house_has_ten_hops_at_most() -> None:
-    text = (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
+    text = (ROOT / "docs" / "background" / "how-it-works.md").read_text("utf-8")
     ways = re.findall(r"\| hop \| where \| what happens \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", text)
     assert len(ways) == 5
     assert all(len(way.splitlines()) <= 10 for way in ways)

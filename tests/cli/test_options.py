@@ -141,7 +141,7 @@ def test_a_diagnosis_counts_the_questions_that_scores_count() -> None:
 
 
 def test_the_docs_list_the_options_of_weighing_as_they_are_declared() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text("utf-8")
     for name, default, words in options_of(options.WeighOptions):
         shown = "" if default is None else f" (`{default}`)"
         assert f"| `--{name.replace('_', '-')}` | `{name}=` | {words['help']}{shown} |\n" in page

@@ -169,7 +169,7 @@ def test_two_files_are_needed(tiny: list[Path]) -> None:
 
 
 def test_the_docs_list_what_is_not_taken() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "coming-from.md").read_text()
     table = page.partition("What it does not take, and says so:")[2].partition("\n## ")[0]
     assert set(re.findall(r"`([A-Za-z_]+)`", table)) == NOT_TAKEN.keys()
     assert {"-Z", "-D"} <= set(re.findall(r"`(-\w)`", table))

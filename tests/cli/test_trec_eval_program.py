@@ -93,7 +93,7 @@ def collection(seed: int, folder: Path, *, n_queries: int = 8, complete: bool = 
 
 
 def undocumented(ours: str, theirs: str, options: list[str]) -> list[tuple[str, str]]:
-    """Lines that differ though docs/semantics.md does not say so; both outputs have as many lines."""
+    """Lines that differ though docs/reference/semantics.md does not say so; both outputs have as many lines."""
     pairs = zip(ours.splitlines(), theirs.splitlines(), strict=True)
     return [(a, b) for a, b in pairs if a != b and not _is_documented(a, b, options)]
 

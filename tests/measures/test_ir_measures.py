@@ -1,4 +1,4 @@
-"""Spellings of ir_measures are measures of the same values here, or docs/coming-from.md says that they are not."""
+"""Spellings of ir_measures are measures of the same values here, or the page on other tools says that they are not."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import steelyard as sy
 from tests.measures.recorded_ir_measures import FILE, SPELLINGS, collection
 
 RECORDED = json.loads(FILE.read_text())
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "coming-from.md"
 # Names without recorded values: their providers need Perl or a compiler.
 READ_ONLY = {"ERR": "err@20", "RBP": "rbp"}
 

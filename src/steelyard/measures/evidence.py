@@ -10,7 +10,7 @@ from steelyard.measures.registry import measure
 from steelyard.measures.sets import in_top, n_relevant_in_top, n_relevant_judged
 
 
-@measure(source="Steelyard; recall over gold pieces, see docs/evidence.md", inputs=("rankings", "pieces"))
+@measure(source="Steelyard; recall over gold pieces, see docs/howto/evidence.md", inputs=("rankings", "pieces"))
 def evidence_recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0) -> Floats:
     """Share of the gold pieces that the first k chunks hold, by themselves or together; alternatives count as one."""
     return ratio(n_relevant_in_top(a.pieces, k, min_gain), n_relevant_judged(a.pieces, min_gain))

@@ -58,7 +58,7 @@ def bench_rerankers(
 ) -> Bench:
     """Measure rerankers over the candidates of a first search: quality, latency, tokens and cost.
 
-    config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/rerankers.md
+    config      a TOML file, a dict of the same shape, or a BenchConfig; see docs/howto/rerankers.md
     folder      made where it is absent; by default the one that the configuration names
     overwrite   measure anew what the folder holds
     prefer      which of the rerankers that are good enough is recommended; by default as the configuration has it

@@ -1,4 +1,4 @@
-"""Write docs/measures.md, the reference of all measures, from the registry: python docs/make_measures.py."""
+"""Write docs/reference/measures.md, the reference of all measures, from the registry: python tools/make_measures.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.measures import Definition, definitions
 from steelyard.measures.reference import facts, usage, view_facts
 
-TARGET = Path(__file__).with_name("measures.md")
+TARGET = Path(__file__).parents[1] / "docs" / "reference" / "measures.md"
 WIDTH = 110
 
 FAMILIES = {
@@ -18,7 +18,7 @@ FAMILIES = {
     "graded": ("Graded relevance", "Measures that use the gain itself: how relevant, not just whether."),
     "evidence": (
         "Evidence",
-        "Measures of the gold itself, however the documents are cut into chunks: see [evidence](evidence.md). "
+        "Measures of the gold itself, however the documents are cut into chunks: see [evidence](../howto/evidence.md). "
         "Where the truth is made of ids, `evidence_recall` is `recall`, and the others are refused.",
     ),
     "answers": (
@@ -47,7 +47,7 @@ FAMILIES = {
 }
 
 HEAD = """\
-<!-- made by docs/make_measures.py from the registry; do not edit -->
+<!-- made by tools/make_measures.py from the registry; do not edit -->
 
 # All measures
 

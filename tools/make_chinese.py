@@ -1,6 +1,6 @@
 """Writes text/simplified.tsv and data/loading/common_chinese.txt of src/steelyard from Unicode's Unihan data.
 
-    python docs/make_chinese.py FOLDER     with Unihan_*.txt, as they are or as .bz2 (Debian's package unicode-data)
+    python tools/make_chinese.py FOLDER     with Unihan_*.txt, as they are or as .bz2 (Debian's package unicode-data)
 
 A traditional character is in the table where Big5 has it, and where the simplified form that Unihan gives it
 (kSimplifiedVariant) is one of GB 2312: what texts are written with, some 2,400.  Where there are several forms, it is
@@ -50,7 +50,7 @@ FOLDED = {
 
 HEADER = """\
 # {what}
-# Made by docs/make_chinese.py from the Unicode Character Database (Unihan {version}), Copyright Unicode, Inc., under
+# Made by tools/make_chinese.py from the Unicode Character Database (Unihan {version}), Copyright Unicode, Inc., under
 # the Unicode License, https://www.unicode.org/license.txt; changed as that script says.
 """
 
