@@ -87,7 +87,7 @@ def damaged_parts() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sy.compare("q.qrels"), "takes a truth and runs, a Weighing or Scores, and was given 'q.qrels' alone"),
+        (lambda: sy.compare("q.qrels"), r"q.qrels: .*; .* name one run or several behind it: sy.compare\("),
         (lambda: sy.compare(sy.compare(SCORES)), "was given a Comparison; call sy.compare(truth,"),
         (lambda: sy.compare(SCORES, "mrr"), "was given Scores, which holds its runs, and 'mrr'; name other arguments"),
         (lambda: sy.compare(WEIGHING, rule="any"), r"rule says how runs are weighed, and these are; call sy.weigh\("),
@@ -95,7 +95,7 @@ def damaged_parts() -> dict[str, Any]:
         (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),
         (lambda: sy.report(SCORES), r"report needs rankings, and was given Scores.*sy.report\(sy.weigh\("),
         (lambda: sy.rate("q.txt", "faq"), r"rate takes Scores, and was given 'q.txt'; call sy.rate\(sy.evaluate\("),
-        (lambda: sy.gate(TRUTH), "gate takes a truth and runs, a Weighing or Scores, and was given a dict alone"),
+        (lambda: sy.gate(TRUTH), r"a dict holds judged documents and no results; .*: sy.gate(truth, runs"),
         (lambda: sy.gate(sy.diagnose(WEIGHING)), "and was given a Diagnosis"),
         (lambda: sy.weigh(SCORES, RUNS), "weigh takes a truth and runs, and was given Scores"),
         (lambda: sy.evaluate(TRUTH, RUNS, rul="any"), "weigh has no option 'rul'; did you mean rule?"),  # type: ignore[call-arg]

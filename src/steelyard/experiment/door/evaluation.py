@@ -16,6 +16,7 @@ from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.data.folders.manifests import CONFIG, find_bench_folder
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.data.outputs import Outputs
+from steelyard.data.question_files import question_format
 from steelyard.data.questions import Questions
 from steelyard.data.run import Repeats, Run, StreamedRun
 from steelyard.data.truth import Truth
@@ -24,6 +25,8 @@ from steelyard.experiment.door.opening import Inputs, open_inputs
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.json import read_scores
 from steelyard.experiment.table.scores import Scores
+from steelyard.io.evaluation_rows import holds_rows
+from steelyard.io.source import Source
 from steelyard.measures import Measure
 
 
@@ -69,18 +72,23 @@ def weigh(truth: object, runs: object = None, **options: Unpack[WeighKeywords]) 
     [0.0, 1.0]
     """
     check_names("weigh", options, WeighOptions)
-    _refuse_results("weigh", truth)
+    return _weigh("weigh", truth, runs, options)
+
+
+def _weigh(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing:
+    _refuse_results(verb, truth)
     declared = WeighOptions.of(options)
-    inputs = _both_sides(truth, declared) if runs is None else open_inputs(truth, runs, declared)
+    inputs = _both_sides(verb, truth, declared) if runs is None else open_inputs(truth, runs, declared)
     return Weighing.of(same_form(inputs, declared.normalise_ids), declared)
 
 
-def _both_sides(rows: object, options: WeighOptions) -> Inputs:
+def _both_sides(verb: str, rows: object, options: WeighOptions) -> Inputs:
     """Questions, and what a system gave for them, of the same rows.
 
     Raises   InputError for judged documents, and for questions alone.
     """
-    advice = "name one run or several behind it: sy.evaluate(truth, runs), steelyard evaluate TRUTH RUN"
+    verb = "evaluate" if verb == "weigh" else verb
+    advice = f"name one run or several behind it: sy.{verb}(truth, runs), steelyard {verb} TRUTH RUN"
     try:
         inputs = open_inputs(rows, rows, options)
     except InputError as error:
@@ -91,19 +99,13 @@ def _both_sides(rows: object, options: WeighOptions) -> Inputs:
 
 
 def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing | Scores:
-    """The input of a verb: a truth and runs, weighed now; or a Weighing, or Scores, without runs.
+    """The input of a verb: a truth and runs, or rows that hold both, weighed now; or a Weighing or Scores without runs.
 
     options   of weighing: those that are given
     Raises    InputError for another kind of object, and for options that what is given can no longer follow.
     """
     if not isinstance(truth, Weighing | Scores):
-        _refuse_results(verb, truth)
-        if runs is None:
-            raise InputError(
-                f"{verb} takes a truth and runs, a Weighing or Scores, and was given {_kind(truth)} alone; call "
-                f"sy.{verb}(truth, runs)"
-            )
-        return weigh(truth, runs, **options)
+        return _weigh(verb, truth, runs, options)
     if runs is not None:
         raise InputError(
             f"{verb} was given {_kind(truth)}, which holds its runs, and {_kind(runs)}; name other arguments, such as "
@@ -190,16 +192,20 @@ def open_scores(
     truth: object = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> StoredScores:
-    """The Scores of a JSON file or of the folder of a bench, or those of a run folder, which is weighed now.
+    """The Scores of a JSON file or of the folder of a bench, or those of what is weighed now: a run folder, or a file
+    whose rows hold both sides.
 
-    measures   of a run folder; by default those that its configuration names, else those of `evaluate`
-    truth      of a run folder; needed unless its questions are in the folder itself
+    measures   of what is weighed; by default those that its configuration names, else those of `evaluate`
+    truth      of what is weighed; needed unless it has its questions
     options    of weighing that are given; by default, of a run folder those of its configuration count
     Raises     InputError where a run folder's questions are not named, and as `read_scores` and `evaluate` do
     """
     folder = find_run_folder(path)
     if folder is not None:
         return _weighed_folder(folder, measures, truth, options)
+    if os.path.isfile(path) and _holds_rows(Source(path)):
+        weighing = weigh(path, **options) if truth is None else weigh(truth, path, **options)
+        return _stored(weighing, measures)
     bench = find_bench_folder(path)
     if bench is None and os.path.isdir(path):
         raise InputError(
@@ -252,5 +258,15 @@ def _weighed_folder(
     named |= {"unit": folder.config.get("unit")}
     configured = {name: value for name, value in named.items() if value}
     weighing = weigh(folder.questions if truth is None else truth, [folder.path], **{**configured, **options})
-    specs = weighing.measures_or(measures or settings.get("measures") or (), defaults.MEASURES)
+    return _stored(weighing, measures or settings.get("measures") or ())
+
+
+def _stored(weighing: Weighing, measures: Sequence[str | Measure]) -> StoredScores:
+    specs = weighing.measures_or(measures, defaults.MEASURES)
     return StoredScores(weighing.scores(specs), weighing.latency_ms, origin="run")
+
+
+def _holds_rows(source: Source) -> bool:
+    """True if a file is a list of rows; scores are one object of JSON."""
+    format = question_format(source)
+    return format != "json" or holds_rows(source, format)
