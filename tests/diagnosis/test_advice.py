@@ -387,7 +387,7 @@ def test_order_by_best_system_then_gain_then_code() -> None:
     made = diagnose(two(a, b), k=5)
     best = max(made.ceilings.systems, key=lambda name: made.ceilings.reached[made.ceilings.systems.index(name), 0])
     keys = [
-        (advice.code not in MISTAKES, best not in advice.systems, -advice.gain, advice.code, advice.systems)
+        (best not in advice.systems, advice.code not in MISTAKES, -advice.gain, advice.code, advice.systems)
         for advice in made.advice
     ]
     assert keys == sorted(keys)

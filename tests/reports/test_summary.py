@@ -80,6 +80,16 @@ def test_the_first_advice_is_on_the_best_system() -> None:
     assert advice.text == "best shows none of the known patterns of weakness; all advice is on other systems."
 
 
+def test_a_mistake_of_another_system_is_a_caution_and_not_the_first_advice() -> None:
+    truth = {f"q{i:02}": {"d": 1} for i in range(40)}
+    lists = {"best": [[*"dabcefgh"]] * 15 + [[*"abcefghxyz"]] * 25, "empty": [[*"abcdefgh"]] * 10 + [[]] * 30}
+    runs = {name: dict(zip(truth, of, strict=True)) for name, of in lists.items()}
+    report = sy.report(weigh(truth, runs), measures="mrr@5")
+    assert report.diagnosis.advice[0].systems == ("best",)
+    assert "empty_lists" in [item.code for item in report.diagnosis.advice]
+    assert care(report, EN)[0] == "A mistake may decide the comparison: empty (Questions without any result)."
+
+
 def test_what_could_mislead_is_said() -> None:
     told = " ".join(care(texts_report(), EN))
     assert "Systems failed on questions, which count 0: third (1)." in told

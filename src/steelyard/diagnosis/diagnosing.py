@@ -48,7 +48,7 @@ class Diagnosis(Result):
     curves     measures by depth
     outcomes   retrieval and answer read together, one a system whose answers can be read;   outcomes_by_tag   the same
                by tag;   judges   system -> notes on who judged its answers
-    advice     what to try: mistakes first, then on the best system, then on the others; largest possible gain first
+    advice     what to try: on the best system, then on the others; of each mistakes first, then the largest gain
     recipe     k, min_gain, version, digests of truth and runs, and how the gold was looked up
     """
 
@@ -302,7 +302,7 @@ def _are_placed(weighing: Weighing) -> bool:
 
 
 def _best_first(advice: list[Advice], ceilings: Ceilings, scores: Scores | None) -> list[Advice]:
-    """Mistakes before all else, and advice on the best system before that on the others: it is the one to improve."""
+    """Advice on the best system before that on the others, as it is the one to ship; of each, mistakes first."""
     means = ceilings.reached[:, 0] if scores is None else scores.reported.ranked[:, 0]
     best = ceilings.systems[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
-    return sorted(advice, key=lambda item: (item.code not in MISTAKES, best not in item.systems))
+    return sorted(advice, key=lambda item: (best not in item.systems, item.code not in MISTAKES))

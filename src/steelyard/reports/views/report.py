@@ -150,9 +150,9 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
 
 
 def _first_advice(contents: Contents, best: str, words: Words) -> str:
-    """The first advice on the best system, unless a mistake of another one comes before it."""
+    """The first advice on the best system."""
     advice = contents.diagnosis.advice
-    first = next((item for item in advice if item.code in MISTAKES or best in item.systems), None)
+    first = next((item for item in advice if best in item.systems), None)
     if first is None:
         return words("page.summary.no_advice_on" if advice else "page.summary.no_advice", system=best)
     text = advice_text(first, words)
@@ -162,13 +162,30 @@ def _first_advice(contents: Contents, best: str, words: Words) -> str:
 
 
 def care(contents: Contents, words: Words) -> list[str]:
-    """Notes on what could mislead: questions without a value, lost gold, unjudged documents, ties, notes of runs."""
+    """Notes on what could mislead: mistakes of others, lost questions and gold, unjudged documents, ties, notes."""
     return [
+        *_mistakes(contents, words),
         *_lost_questions(contents, words),
         *_lost_gold(contents, words),
         *_unsure(contents, words),
         *_run_notes(contents, words),
     ]
+
+
+def _mistakes(contents: Contents, words: Words) -> Iterator[str]:
+    """A note on systems that may be behind by a mistake around them alone."""
+    best = contents.scores.systems[contents.by_mean()[0]]
+    listed = [
+        words(
+            "page.care.mistake_of",
+            systems=visible(words.listed(list(item.systems))),
+            title=advice_text(item, words).title,
+        )
+        for item in contents.diagnosis.advice
+        if item.code in MISTAKES and best not in item.systems
+    ]
+    if listed:
+        yield words("page.care.mistake", listed=words.listed(listed, _NAMED))
 
 
 def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
