@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Tests start many processes; each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test installed types tests test-thorough test-models test-oldest test-libraries mutants bench lock audit clean
+.PHONY: demo docs test installed types tests test-thorough test-models test-oldest test-libraries mutants bench lock audit clean
 
 demo: .venv/demo-installed
 	$(BIN)/steelyard demo
@@ -57,6 +57,11 @@ SEED := 1
 mutants: .venv/dev-installed
 	$(BIN)/python -m tests.mutants --seed $(SEED)
 
+# The site of the documentation, in site/; a link or an anchor that leads nowhere fails.
+docs: .venv/docs-installed
+	$(BIN)/python tools/make_site.py
+	$(BIN)/zensical build --clean --strict
+
 # Under 15 minutes; make bench TREC_EVAL=folder names the sources of trec_eval, BENCH=--no-ranx leaves ranx out.
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/speed.py $(if $(TREC_EVAL),--trec-eval $(TREC_EVAL)) $(BENCH) --markdown benchmarks/RESULTS.md
@@ -91,6 +96,10 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 .venv/dev-installed: pyproject.toml | $(BIN)/python
 	$(PIP_INSTALL) --editable '.[dev]'
 	touch .venv/demo-installed $@
+
+.venv/docs-installed: pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[docs]'
+	touch $@
 
 # Tests of the HTML report need a browser; without one they are skipped, and say so.
 .venv/browser: | $(BIN)/python

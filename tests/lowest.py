@@ -13,7 +13,9 @@ def lowest() -> list[str]:
     Tools of developers are the newest ones.
     """
     extras = PROJECT["optional-dependencies"]
-    of_users = PROJECT["dependencies"] + [line for extra in extras if extra != "dev" for line in extras[extra]]
+    of_users = PROJECT["dependencies"] + [
+        line for extra in extras if extra not in ("dev", "docs") for line in extras[extra]
+    ]
     tables = [line for line in extras["dev"] if line.startswith(("pandas", "pyarrow"))]
     bounds = (re.match(r"([\w.-]+)>=([\w.]+)", line) for line in of_users + tables)
     return sorted({f"{bound[1]}=={bound[2]}.*" for bound in bounds if bound})

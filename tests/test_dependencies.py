@@ -34,7 +34,9 @@ def packages(requirements: list[str]) -> set[str]:
 
 
 CORE = packages(PROJECT["dependencies"])
-EXTRAS = {extra: packages(names) for extra, names in PROJECT["optional-dependencies"].items() if extra != "dev"}
+EXTRAS = {
+    extra: packages(names) for extra, names in PROJECT["optional-dependencies"].items() if extra not in ("dev", "docs")
+}
 
 
 def package(module: str) -> str:

@@ -302,6 +302,12 @@ def test_index_lists_every_page() -> None:
     assert {path for path in others if f"({path})" not in index} == set()
 
 
+def test_the_site_shows_every_page() -> None:
+    nav = (ROOT / "zensical.toml").read_text("utf-8")
+    pages = [path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.md")]
+    assert [page for page in pages if f'"{page}"' not in nav] == []
+
+
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 
 
