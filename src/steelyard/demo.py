@@ -11,7 +11,7 @@ from pathlib import Path
 
 from steelyard.base.defaults import JUDGE
 from steelyard.base.errors import MissingExtraError, OutputError
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.corpus import Passage
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.door.evaluation import weigh
@@ -112,7 +112,7 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     # The funnel reads verdicts too.  They are on every answer, and written before it is drawn, so that it is the same
     # whatever verdicts the folder held before, and by the commands that the demo shows.
     asked = zip((questions, pilot), answering, strict=True)
-    options = JudgeOptions(progress=progress or no_progress)
+    options = JudgeOptions(progress=progress or usual_progress)
     judgings = tuple(judge_run(answered, run, JUDGE, options) for answered, run in asked)
     retrieval = report(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
     return Demo(

@@ -32,7 +32,7 @@ from steelyard.base.choices import IdForm, OnDuplicate, Policy, Unit
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import Limits, Words, above, at_least, between, describe, is_union
 from steelyard.base.nearest import nearest
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 
 Share = Annotated[float, between(0, 1), Words("a share from 0 to 1, such as 0.05")]
 """Most of something that is allowed."""
@@ -167,7 +167,7 @@ class WeighOptions(Options):
     normalise_ids: IdForm | None = _option(
         None, "Bring the ids of questions and documents into one Unicode form before they are compared."
     )
-    progress: Progress = _option(no_progress, "")
+    progress: Progress = _option(usual_progress, "")
 
     SCORING: ClassVar = ("min_gain", "missing", "no_relevant")
     """Those that may change after runs are weighed, as they say only what is counted."""

@@ -15,7 +15,7 @@ from steelyard._version import __version__
 from steelyard.base.errors import InputError
 from steelyard.base.json_text import json_text
 from steelyard.base.nearest import nearest
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -352,7 +352,7 @@ def export(
     verdicts: object = None,
     judge: str | None = None,
     save: str | Path | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
 ) -> Export:
     """Write what another tool reads: questions, what one system gave for them, and values of measures.
 

@@ -17,7 +17,7 @@ from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError
 from steelyard.base.own_code import own_code
 from steelyard.base.own_paths import own_file
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, no_progress, usual_progress
 from steelyard.base.registry import Registry
 from steelyard.base.result import Result
 from steelyard.data.folders.run_lock import run_lock
@@ -127,7 +127,7 @@ def judge(
     new_nuggets: bool = False,
     calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
     **settings: Any,
 ) -> Verdicts:
     """Judge the answers of a system, sentence by sentence.

@@ -17,7 +17,7 @@ from steelyard._version import __version__
 from steelyard.base import defaults
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, no_progress, usual_progress
 from steelyard.experiment.door.opening import open_answers
 from steelyard.experiment.judging import JudgingPlan, calibrated_settings, kept, lent, model_files
 from steelyard.judges.answers.cases import drafts
@@ -89,7 +89,7 @@ def self_test(
     seed: int = defaults.SEED,
     calibration: Calibration | str | Path | None = None,
     keep: str | Path | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
     **settings: Any,
 ) -> SelfTests:
     """Try a judge where the right verdict is known without people.
@@ -125,7 +125,7 @@ class SelfTestOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def run(
-        self, judge: object, questions: object = None, outputs: object = None, progress: Progress = no_progress
+        self, judge: object, questions: object = None, outputs: object = None, progress: Progress = usual_progress
     ) -> SelfTests:
         """Try a judge as `self_test` does."""
         opened, settings = calibrated_settings(judge, self.settings, self.calibration)

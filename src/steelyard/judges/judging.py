@@ -19,7 +19,7 @@ from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, exception_line, quoted
 from steelyard.base.machine import timestamp
 from steelyard.base.nearest import nearest
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, drafts, filled
@@ -48,7 +48,7 @@ class JudgeOptions:
     calibration: Calibration | str | Path | None = None
     save: bool | str | Path = True
     must_keep: bool = False
-    progress: Progress = no_progress
+    progress: Progress = usual_progress
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

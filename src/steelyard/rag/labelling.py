@@ -17,7 +17,7 @@ from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
 from steelyard.base.machine import timestamp
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, no_progress, usual_progress
 from steelyard.base.result import Result
 from steelyard.base.settings import check_arguments
 from steelyard.data.chunk_table import Corpus
@@ -57,7 +57,7 @@ def label(
     corpus: object = None,
     unit: Unit = "chunk",
     save: str | Path | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
     **settings: Any,
 ) -> Grades:
     """Draw up a truth: how relevant is each pooled document to its question, on a scale?
@@ -129,7 +129,7 @@ class LabelOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def run(
-        self, questions: object, sources: object, judge: object = defaults.JUDGE, progress: Progress = no_progress
+        self, questions: object, sources: object, judge: object = defaults.JUDGE, progress: Progress = usual_progress
     ) -> Grades:
         """Draw up a truth as `label` does."""
         work = self._work(questions, sources)

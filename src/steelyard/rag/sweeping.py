@@ -19,7 +19,7 @@ from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.result import Result
 from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
@@ -284,7 +284,7 @@ def sweep(
     """
     if config.questions is None:
         raise InputError(f"{config.origin.place()}which questions? Set `questions`")
-    progress, seed = progress or no_progress, checked_seed(seed)
+    progress, seed = progress or usual_progress, checked_seed(seed)
     questions = Questions.read(config.questions)
     config = config.with_unit_of(questions)
     trials, default = grid(config), MEASURES.by_id if config.unit == "document" else MEASURES.by_evidence

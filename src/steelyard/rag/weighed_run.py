@@ -12,7 +12,7 @@ from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
 from steelyard.base.errors import InputError, MeasureError, StageError
 from steelyard.base.options import WeighOptions
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.result import Result
 from steelyard.data.clusters import question_clusters
 from steelyard.data.corpus import Passage
@@ -79,7 +79,7 @@ def run_and_weigh(
     check_cluster(options, questions)
     if isinstance(system, Pipeline):
         refuse_silent_endpoints([config], questions, overwrite=overwrite)
-    show, first = progress or no_progress, dict[str, int]()
+    show, first = progress or usual_progress, dict[str, int]()
 
     def show_progress(stage: str, done: int, total: int) -> None:
         first.setdefault(stage, done)

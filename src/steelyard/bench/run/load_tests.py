@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from steelyard.base.choices import Arrivals
 from steelyard.base.errors import InputError
 from steelyard.base.limits import at_least
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.settings import check_arguments
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import read_requests
@@ -128,7 +128,7 @@ def load_test(
         **{key: None if path is None else str(Path(path).absolute()) for key, path in paths.items()},
     }  # fmt: skip
     options = _named({"concurrency": concurrency, "body": _body(body), "headers_env": headers_env})
-    return _run(_config(system, options).with_values(_named(changes)), overwrite, progress or no_progress)
+    return _run(_config(system, options).with_values(_named(changes)), overwrite, progress or usual_progress)
 
 
 def _ramp(rate: str) -> list[float]:

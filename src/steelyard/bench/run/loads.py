@@ -17,7 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.json_text import plain
 from steelyard.base.notes import Note
 from steelyard.base.percentiles import percentile_share
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.bench.blocks import read_requests, write_block
 from steelyard.bench.candidates import Candidates, open_candidates
 from steelyard.bench.config import BenchConfig, LoadTable
@@ -172,7 +172,7 @@ def unmeasured(writer: BenchWriter, config: BenchConfig, systems: Sequence[Loade
 
 
 def measure_load(
-    writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = no_progress, *,
+    writer: BenchWriter, config: BenchConfig, systems: Sequence[LoadedSystem], progress: Progress = usual_progress, *,
     before: pl.DataFrame | None = None,
 ) -> list[str]:  # fmt: skip
     """Measure the levels of load that are not on disk, then search for the sustained rate of each system.

@@ -14,7 +14,7 @@ import polars as pl
 from steelyard.base.choices import Prefer
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.bench.bench import Bench
 from steelyard.bench.blocks import Block, read_rankings, read_requests, write_block
 from steelyard.bench.candidates import Candidates, search_candidates
@@ -82,7 +82,7 @@ def bench_rerankers(
     limit = None if budget is None else Budget.parse(budget)
     search = partial(search_candidates, overwrite=overwrite, progress=progress)
     work = prepare_bench(config, folder, prefer=prefer, search=search)
-    progress = progress or no_progress
+    progress = progress or usual_progress
     with run_lock(work.path) as earlier, ExitStack() as stack:
         writer = work.writer(overwrite=overwrite, taken_over=earlier)
         if writer.is_finished and (bench := _whole_bench(work.path)) is not None:

@@ -18,7 +18,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.json_text import plain
 from steelyard.base.nearest import nearest
 from steelyard.base.options import WeighOptions
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.result import Result
 from steelyard.comparison.raters.pairs import SCALES, Estimate, PairOptions, RaterPair, alpha_together, rater_pairs
 from steelyard.data.rating_tables import RatingColumns
@@ -119,7 +119,7 @@ def agreement(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = defaults.SEED,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
 ) -> Agreement:
     """Agreement of raters about the same items: kappa, alpha and more of each pair, with intervals.
 

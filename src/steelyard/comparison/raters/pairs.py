@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import Scale
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.ratings import Label, Ratings
 from steelyard.stats.intervals.resampling import Statistics, cluster_bootstrap
 from steelyard.stats.labels.raters import (
@@ -198,7 +198,7 @@ def rater_pairs(
     places: Sequence[tuple[int, int]],
     *,
     against_reference: bool,
-    progress: Progress = no_progress,
+    progress: Progress = usual_progress,
 ) -> list[RaterPair]:
     """Statistics of pairs of raters, by their places; of more than MOST_RESAMPLED without intervals."""
     categories, pairs = options.ratings.categories, list[RaterPair]()

@@ -13,7 +13,7 @@ from steelyard.base.choices import IdForm
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.id_forms import verdicts_in_form
@@ -44,7 +44,7 @@ class VerdictChoice:
 
     verdicts: object = None
     judge: str | None = None
-    progress: Progress = no_progress
+    progress: Progress = usual_progress
     form: IdForm | None = None
 
     def checked(self, systems: Sequence[str]) -> VerdictChoice:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
 from steelyard.base.errors import StageError
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.judges.llm.replies import ReplyEntries, is_refusal, other_values, shape_of
 from steelyard.judges.llm.tasks import ONLY, Task, digest, fenced_messages
 from steelyard.services.addresses import one_line
@@ -112,7 +112,7 @@ class Asker:
         self._identity = {**whole, "max_tokens": model.max_tokens, "seed": model.seed}
 
     def run(
-        self, requests: Sequence[ModelRequest[T]], stage: str, progress: Progress = no_progress
+        self, requests: Sequence[ModelRequest[T]], stage: str, progress: Progress = usual_progress
     ) -> list[ReplyEntries[T]]:
         """A result for each request, in their order; requests that are alike are asked once.
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.base.choices import Language
 from steelyard.base.limits import at_least
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.judges.answers.refining import Refined
 from steelyard.judges.llm.asking import Asker, ModelRequest, numbered_items, parts
 from steelyard.judges.llm.replies import ReplyEntries
@@ -74,7 +74,7 @@ class JudgingModel(ChatModel):
     price: str | None = field(default=None, metadata=_NO_RESULT)
     cache: str | None = field(default=None, metadata=_NO_RESULT)
     log: str | None = field(default=None, metadata=_NO_RESULT)
-    progress: Progress = field(default=no_progress, repr=False, compare=False, metadata=_NO_RESULT)
+    progress: Progress = field(default=usual_progress, repr=False, compare=False, metadata=_NO_RESULT)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.settings import SettingError, check_settings
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.outputs import Outputs
@@ -118,7 +118,7 @@ class TargetSystem:
         Raises   InputError for documents that cannot be read.
         """
         if self._path is not None and self._loaded is None:
-            self._loaded = searched_documents(self._path, progress or no_progress)
+            self._loaded = searched_documents(self._path, progress or usual_progress)
 
     def session(self, queries: Sequence[str]) -> AbstractContextManager[Ask]:
         """A session that asks one question; nothing is open."""

@@ -17,7 +17,7 @@ from steelyard.base.arrays import Vectors
 from steelyard.base.choices import Unit
 from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.settings import validate
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.folders.run_folder import RunFolder
@@ -247,7 +247,7 @@ class Pipeline:
         if self._prepared is None:
             with self._lock:
                 if self._prepared is None:
-                    self._prepared = self._prepare(progress or no_progress)
+                    self._prepared = self._prepare(progress or usual_progress)
         return self._prepared
 
     def _prepare(self, progress: Progress) -> Prepared:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.base.errors import InputError, StageError
-from steelyard.base.progress import Progress, no_progress
+from steelyard.base.progress import Progress, usual_progress
 from steelyard.data.folders.run_folder import RunFolder, read_run_folder
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.questions import Questions
@@ -71,7 +71,7 @@ def run(
     queries, path = _queries_by_id(_read_questions(questions)), Path(folder)
     refuse_foreign_folder(path)
     with run_lock(path) as earlier:
-        progress = progress or no_progress
+        progress = progress or usual_progress
         system.prepare(progress)
         if check is not None:
             check()
