@@ -59,7 +59,7 @@ mutants: .venv/dev-installed
 
 # The site of the documentation, in site/; a link or an anchor that leads nowhere fails.
 docs: .venv/docs-installed
-	$(BIN)/python tools/make_site.py
+	$(BIN)/python -m tools.make_site
 	$(BIN)/zensical build --clean --strict
 
 # Under 15 minutes; make bench TREC_EVAL=folder names the sources of trec_eval, BENCH=--no-ranx leaves ranx out.

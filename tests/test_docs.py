@@ -17,7 +17,6 @@ other:
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import json
 import os
 import re
@@ -28,10 +27,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 from unittest import mock
 
 import pytest
+from tools import make_reference
 
 import steelyard as sy
 from steelyard.demo import DATA, copy_data
@@ -231,18 +230,17 @@ def test_a_new_user_needs_five_lines() -> None:
     assert [n for block in paths if (n := len(re.findall(r"^(?:>>>|\.\.\.) ", block.text, re.M))) > 5] == []
 
 
-def make_measures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_measures", ROOT / "tools" / "make_measures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("name", ["measures.md", "commands.md"])
+def test_reference_is_fresh(name: str) -> None:
+    written = (DOCS / "reference" / name).read_text("utf-8")
+    assert written == make_reference.pages()[name], "run `python tools/make_reference.py`"
 
 
-def test_reference_is_fresh() -> None:
-    written = (DOCS / "reference" / "measures.md").read_text("utf-8")
-    assert written == make_measures().page(), "run `python tools/make_measures.py`"
+def test_the_page_of_python_has_every_public_name() -> None:
+    page = make_reference.python()
+    modules = {"plain", "review"}
+    assert {name for name in sy.__all__ if f"### sy.{name}\n" not in page} == modules | {"__version__"}
+    assert {name for name in modules if f"### sy.{name}." not in page} == set()
 
 
 def test_figures_of_the_lexical_judge_are_those_of_the_benchmark() -> None:

@@ -1,4 +1,4 @@
-"""Lay the pages of the site out in build/pages, as they lie in the repository: python tools/make_site.py.
+"""Lay the pages of the site out in build/pages, as they lie in the repository: python -m tools.make_site.
 
 Zensical builds a site from one folder, while the pages link to the README, to benchmarks and to examples beside `docs`.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+
+from tools.make_reference import python
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "pages"
@@ -27,11 +29,12 @@ def linked(page: Path) -> set[Path]:
 
 
 def main() -> None:
-    """Copy the pages and what they link to."""
+    """Copy the pages and what they link to, and add the page of all of Python."""
     shutil.rmtree(TARGET, ignore_errors=True)
     for path in {*pages(), *(target for page in pages() for target in linked(page))}:
         (TARGET / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, TARGET / path)
+    (TARGET / "docs" / "reference" / "python.md").write_text(python(), "utf-8")
 
 
 if __name__ == "__main__":

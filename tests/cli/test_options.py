@@ -138,10 +138,3 @@ def test_a_diagnosis_counts_the_questions_that_scores_count() -> None:
     compared = sy.compare(TRUTH, RUNS, "ndcg@5", missing="skip").frame.sort("system")["mean"].to_list()
     assert skipping.ceilings.reached[:, 0].tolist() == pytest.approx(compared)
     assert sy.report(TRUTH, RUNS, "ndcg@5", missing="skip").diagnosis.frame.equals(skipping.frame)
-
-
-def test_the_docs_list_the_options_of_weighing_as_they_are_declared() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text("utf-8")
-    for name, default, words in options_of(options.WeighOptions):
-        shown = "" if default is None else f" (`{default}`)"
-        assert f"| `--{name.replace('_', '-')}` | `{name}=` | {words['help']}{shown} |\n" in page

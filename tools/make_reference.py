@@ -1,0 +1,225 @@
+"""Write the reference, docs/reference, from what it is about: python tools/make_reference.py.
+
+measures.md from the registry of measures, commands.md from the arguments that commands declare. python.md, from the
+docstrings of the public names, is made for the site alone: in a checkout the docstrings are at hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import steelyard as sy
+from steelyard.base.options import shown_default
+from steelyard.cli.commands import COMMANDS, SECTIONS
+from steelyard.cli.parser import Argument, Command
+from steelyard.measures import Definition, definitions
+from steelyard.measures.reference import facts, usage, view_facts
+
+TARGET = Path(__file__).parents[1] / "docs" / "reference"
+WIDTH = 110
+
+FAMILIES = {
+    "sets": ("Sets", "Measures of the first `k` documents as a set. Their order does not count."),
+    "ranking": ("Binary relevance", "Measures that look at where in the list the relevant documents are."),
+    "graded": ("Graded relevance", "Measures that use the gain itself: how relevant, not just whether."),
+    "evidence": (
+        "Evidence",
+        "Measures of the gold itself, however the documents are cut into chunks: see [evidence](../howto/evidence.md). "
+        "Where the truth is made of ids, `evidence_recall` is `recall`, and the others are refused.",
+    ),
+    "answers": (
+        "Answers",
+        "Measures of the answers themselves, computed from what a judge says of their units: sentences, or claims. "
+        "Units that assert nothing, such as greetings, are in no denominator. Where verdicts are missing that could "
+        "change the value of a question, it is not judged, and left out of the mean as a whole; nothing is divided by "
+        "the verdicts that came back.",
+    ),
+    "citations": (
+        "Citations",
+        "Measures of what the answer cites: numbers such as `[1]`, or ids such as `[doc#chunk]`, behind a statement. "
+        "In ALCE's program a citation that is out of range leaves its whole sentence unsupported, and its citations "
+        "out of precision. Here a sentence is judged by what it cites of the context; what names no chunk of it is in "
+        "the denominator of `citation_precision`, and `citation_validity` counts it.",
+    ),
+    "text_overlap": (
+        "Words of the gold answer",
+        "Measures that hold the answer's text against that of the gold answer, without a judge: quick, the same every "
+        "time, and blind to what the words say. Citations are left out.",
+    ),
+    "abstention": (
+        "Abstention",
+        "Measures of saying that one cannot answer. An abstention asserts nothing: it is not unfaithful.",
+    ),
+}
+
+MEASURES = """\
+<!-- made by tools/make_reference.py; do not edit -->
+
+# All measures
+
+{n} measures, each with its definition, parameters and source. `steelyard measures` prints the same list, and
+`steelyard measures NAME` explains one.
+
+How to read an entry:
+
+- `precision[@k]` takes a cut-off: `precision@10` looks at the first 10 documents, `precision` at the whole list.
+  `iprec@level` needs a recall level behind the `@`.
+- Parameters go in brackets: `recall(min_gain=2)@100`. The table of a measure has each with its default, the values
+  that it takes, and what it means.
+- Any of them takes a percentile in place of its mean: `ndcg@10:p10` is the value that a tenth of the questions do not
+  reach, and `latency_ms:p95` is one of a [column of numbers](formats.md#one-table-for-every-number).
+- *range* is the smallest and the largest value, and *better* says which values are better.
+- *over questions* says how the values of the questions become one.
+- *reads* says what the measure is computed from. A system that does not have it is refused.
+- *aliases* are other spellings; upper and lower case do not matter.
+
+Every measure of what was retrieved takes two parameters more:
+
+| parameter | |
+|---|---|
+{views}
+
+Why a rule is as it is: [semantics](semantics.md). Names that mean different things elsewhere:
+[glossary](glossary.md).
+"""
+
+
+COMMANDS_HEAD = """\
+<!-- made by tools/make_reference.py; do not edit -->
+
+# All commands
+
+What `steelyard COMMAND --help-all` shows of each command. Exit statuses, and what a line of help cannot say, are on
+[the page of the command line](command-line.md). In Python, options have the same names, with `_` in place of `-`.
+"""
+
+PYTHON_HEAD = """\
+<!-- made by tools/make_reference.py; do not edit -->
+
+# All of Python
+
+The public names of `import steelyard as sy`, by their docstrings. Whatever weighs runs takes the same keywords as the
+[commands](commands.md) take options: `min_gain=` is `--min-gain`.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Each page by its name."""
+    return {"measures.md": measures(), "commands.md": commands()}
+
+
+def commands() -> str:
+    """The page of all commands, in the order of `--help`; options that several share are shown once, at the end."""
+    parts, shared = [COMMANDS_HEAD], dict[str, dict[str, Argument]]()
+    for section, names in SECTIONS.items():
+        parts.append(f"## {section.capitalize()}\n")
+        for name, command in COMMANDS.items():
+            if name.partition(" ")[0] in names:
+                parts += ["\n".join(_command(name, command))]
+                for item in command.arguments:
+                    shared.setdefault(item.section, {}).setdefault(item.names[0], item)
+    for section, items in shared.items():
+        if section:
+            parts += [f"## {section.capitalize()}\n", "\n".join(_table(items.values())), ""]
+    return "\n".join(parts)
+
+
+def _command(name: str, command: Command) -> Iterator[str]:
+    yield f"### steelyard {name}\n"
+    yield f"{command.help}\n"
+    usage = " ".join(item.usage for item in command.arguments if item.usage)
+    yield f"```text\nsteelyard {name} [OPTIONS] {usage}".rstrip() + "\n```\n"
+    yield from _table(item for item in command.arguments if not item.section)
+    sections = {item.section for item in command.arguments if item.section}
+    links = [f"[{section}](#{section.replace(' ', '-')})" for section in sorted(sections)]
+    if links:
+        yield f"\nFurther options say {' and '.join(links)}."
+    yield ""
+
+
+def _table(items: Iterable[Argument]) -> Iterator[str]:
+    yield "| argument | meaning |\n|---|---|"
+    yield from (f"| {_spelled(item)} | {_meaning(item)} |" for item in items)
+
+
+def _spelled(item: Argument) -> str:
+    return ", ".join(f"`{name}`" for name in item.names) if not item.usage else f"`{item.usage}`"
+
+
+def _meaning(item: Argument) -> str:
+    """Its help, the values that it takes, and its default."""
+    choices = item.settings.get("choices")
+    values = " " + ", ".join(f"`{value}`" for value in choices) + "." if choices else ""
+    default = item.settings.get("default")
+    shown = shown_default(item.shown if default is argparse.SUPPRESS else default)
+    return f"{item.help}{values}{shown}".replace("|", "\\|")
+
+
+def python() -> str:
+    """The page of all public names: functions, those of public modules, classes, errors."""
+    parts: dict[str, list[str]] = {"Functions": [], "Functions of modules": [], "Classes": [], "Errors": []}
+    for name in sorted(sy.__all__, key=str.lower):
+        item = getattr(sy, name)
+        if inspect.isfunction(item):
+            parts["Functions"] += _named(name, item)
+        elif inspect.isclass(item):
+            parts["Errors" if issubclass(item, Exception) else "Classes"] += _named(name, item)
+        elif inspect.ismodule(item):
+            for own, function in inspect.getmembers(item, inspect.isfunction):
+                if own in getattr(item, "__all__", ()) or (function.__module__ == item.__name__ and own[0] != "_"):
+                    parts["Functions of modules"] += _named(f"{name}.{own}", function)
+    return "\n".join([PYTHON_HEAD, *(line for title, lines in parts.items() for line in (f"## {title}\n", *lines))])
+
+
+def _named(name: str, item: Callable[..., object]) -> Iterator[str]:
+    yield f"### sy.{name}\n"
+    text = (inspect.getdoc(item) or "").partition("\n\nOptions\n")[0]
+    first, _, rest = text.partition("\n\n")
+    yield f"{' '.join(first.split())}\n"
+    if rest.strip():
+        yield f"```text\n{rest.strip()}\n```\n"
+
+
+def measures() -> str:
+    """The page of all measures; measures of other packages are left out."""
+    ours = [
+        definition for definition in definitions() if definition.kernel.__module__.startswith("steelyard.measures.")
+    ]
+    parts = [MEASURES.format(n=len(ours), views="\n".join(_rows(view_facts())))]
+    families: dict[str, list[Definition]] = {}
+    for definition in ours:
+        families.setdefault(definition.kernel.__module__.rpartition(".")[2], []).append(definition)
+    for module, family in families.items():
+        title, about = FAMILIES[module]
+        links = " · ".join(f"[{definition.name}](#{definition.name})" for definition in family)
+        parts.append(f"## {title}\n\n{_wrapped(about)}\n\n{_wrapped(links)}\n")
+        parts += ["\n".join(_entry(definition)) for definition in family]
+    return "\n".join(parts)
+
+
+def _entry(definition: Definition) -> Iterator[str]:
+    yield f"### {definition.name}\n"
+    yield f"`{usage(definition)}`\n"
+    yield _wrapped(definition.doc) + "\n"
+    yield "| | |\n|---|---|"
+    yield from _rows(facts(definition))
+    yield ""
+
+
+def _rows(pairs: Mapping[str, str]) -> Iterator[str]:
+    for name, text in pairs.items():
+        yield f"| {name} | {text} |"
+
+
+def _wrapped(text: str) -> str:
+    paragraphs = [textwrap.fill(part, WIDTH, break_on_hyphens=False) for part in text.split("\n\n")]
+    return "\n\n".join(paragraphs)
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (TARGET / name).write_text(text, "utf-8")
