@@ -338,7 +338,11 @@ def test_a_report_has_a_title_and_a_date(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     report = ids_report(1, title="Pilot <3>")
     assert (report.title, report.date) == ("Pilot <3>", "2023-11-14")
-    assert "<h1>Pilot &lt;3&gt;</h1>" in render(report, words=read_words("en"))
+    page = render(report, words=read_words("en"))
+    finding = "system-0 reaches ndcg@3 "
+    assert '<p class="named">Pilot &lt;3&gt;</p>' in page
+    assert f"<title>Pilot &lt;3&gt;: {finding}" in page
+    assert f'<h1 id="finding">{finding}' in page
     assert '<time datetime="2023-11-14">' in render(report, words=read_words("en"))
     assert report.text("markdown", lang="en").startswith("# Pilot \\<3\\>\n")
     assert "Pilot <3> · 2023-11-14\n" in report.text("table", lang="en")

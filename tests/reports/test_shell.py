@@ -263,7 +263,8 @@ def test_the_language_changes_all_words_and_keeps_the_view(browser: Any, tmp_pat
     page.wait_for_selector(f"{chart} .plot svg")
     english = page.inner_text("#leaderboard")
     tab.speak("zh")
-    assert page.title() == "评估报告"
+    assert page.title() == page.inner_text("h1")
+    assert "领先" in page.title() or "区分" in page.title()
     assert page.inner_text("#theme") == "浅色"
     assert page.evaluate("document.activeElement.lang") == "en"
     assert page.inner_text('nav a[href="#questions"]') == ZH("page.questions.short")
@@ -278,7 +279,7 @@ def test_the_language_changes_all_words_and_keeps_the_view(browser: Any, tmp_pat
     assert page.url.endswith("?lang=zh#tag=fees")
     link = tab.context.new_page()
     link.goto(page.url.replace("#tag=fees", "#questions&tag=fees"))
-    assert (link.title(), link.input_value("#filter-tag")) == ("评估报告", "0")
+    assert (link.title(), link.input_value("#filter-tag")) == (page.title(), "0")
     link.click("nav a[href='#funnel']")
     assert link.get_attribute("html", "lang") == "zh-Hans"
     tab.speak("en")

@@ -65,7 +65,7 @@ def test_the_subtitle_names_gold_that_has_a_name() -> None:
 
 def test_facts_lead_to_their_sections() -> None:
     made = list(facts(texts_report(), EN))
-    assert [fact.target for fact in made] == ["ratings", "funnel", "advice"]
+    assert [fact.target for fact in made] == ["ratings", "funnel"]
     assert all(fact.title and fact.text and fact.link for fact in made)
 
 
@@ -76,8 +76,7 @@ def test_the_first_advice_is_on_the_best_system() -> None:
         weigh(truth, {name: dict(zip(truth, of, strict=True)) for name, of in lists.items()}), measures="mrr@5"
     )
     assert {item.systems for item in report.diagnosis.advice} == {("weak",)}
-    *_, advice = facts(report, EN)
-    assert advice.text == "best shows none of the known patterns of weakness; all advice is on other systems."
+    assert "advice" not in [fact.target for fact in facts(report, EN)]
 
 
 def test_a_mistake_of_another_system_is_a_caution_and_not_the_first_advice() -> None:
@@ -156,6 +155,6 @@ def test_one_measure_runs_through_headline_rating_advice_and_ceilings(measure: s
     report = sy.report(weigh(truth, runs), measures=[measure, "ndcg@10", "recall@5"])
     assert verdict(report, EN)[1].startswith(f"{measure}: ")
     by_target = {fact.target: fact.text for fact in facts(report, EN)}
-    assert f" {measure} " in by_target["ratings"] or by_target["ratings"].endswith(f"no levels for {measure}.")
+    assert f" {measure} " in by_target.get("ratings", f" {measure} ")  # No card where the profile has no levels.
     assert by_target["advice"].endswith(f" in {measure}.")
     assert report.diagnosis.ceilings.measures[0] == report.diagnosis.measure == measure

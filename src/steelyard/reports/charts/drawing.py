@@ -84,7 +84,8 @@ def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopL
     rows = [{name: value for name, value in row.items() if name != "code"} for row in rows]
     reference = single_line(comparison.reference)
     title = words("charts.differences.axis", measure=name, reference=reference)
-    axis = alt.Axis(tickCount=6, labelExpr="datum.value === 0 ? '0' : format(datum.value, '+')")
+    # From the end: on phones a centred title is longer than the plot, and would be cut.
+    axis = alt.Axis(tickCount=6, titleAnchor="end", labelExpr="datum.value === 0 ? '0' : format(datum.value, '+')")
     x = alt.X("difference:Q", title=title, scale=alt.Scale(zero=True, nice=True, padding=12), axis=axis)
     low_x, y = alt.X("low:Q", title=title), systems_axis([row["system"] for row in rows])
     tooltip = tooltips(words, system="N", difference="Q:+.4f", low="Q:+.4f", high="Q:+.4f", p="N", verdict="N")

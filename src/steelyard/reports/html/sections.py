@@ -25,13 +25,13 @@ class Drawing:
 
 
 def sections_page(
-    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None
+    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = ""
 ) -> Page:
     """A title, and the sections below it; no text of it can act, whatever names and sentences hold.
 
-    drawings   those of each section by its name, above its tables
+    drawings   those of each section by its name, above its tables;   fold   as of `table_writer`
     """
-    write, links = table_writer(), list[tuple[str, str]]()
+    write, links = table_writer(fold), list[tuple[str, str]]()
     parts = [f"<header><h1>{escaped(title)}</h1></header>"]
     for place, section in enumerate(sections):
         n = sum(own.name == section.name for own in sections[:place])
@@ -48,8 +48,11 @@ def sections_page(
 
 def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) -> str:
     """Sections in every language as one HTML document, which has the title of the first of them."""
-    in_each = {code: sections(own) for code, own in in_each_language(words).items()}
-    return page_html({code: sections_page(own[0].title, own) for code, own in in_each.items()}, words.code)
+    pages = {}
+    for code, own in in_each_language(words).items():
+        in_language = sections(own)
+        pages[code] = sections_page(in_language[0].title, in_language, fold=own("page.how.tested"))
+    return page_html(pages, words.code)
 
 
 def blocks_html(blocks: Iterable[Block]) -> str:

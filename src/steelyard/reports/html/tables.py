@@ -63,21 +63,27 @@ def sheet_table(sheet: Sheet, caption: str, *, texts: int | None = None) -> Html
     return HtmlTable(caption, header, rows, sheet.notes)
 
 
-def table_writer() -> Callable[..., str]:
-    """A writer of the tables of one page, whose captions and notes have numbers."""
+def table_writer(fold: str = "") -> Callable[..., str]:
+    """A writer of the tables of one page, whose captions and notes have numbers.
+
+    fold   what the notes below a table but the first are folded under; "" for none that is folded
+    """
     n = 0
 
     def write(table: HtmlTable, id: str = "", csv: str = "") -> str:
         nonlocal n
         n += 1
-        return _table(table, n, id, csv or table.caption)
+        return _table(table, n, id, csv or table.caption, fold)
 
     return write
 
 
-def _table(table: HtmlTable, n: int, id: str, csv: str) -> str:
-    notes = "".join(f"<li>{prose(note)}</li>" for note in table.notes)
-    notes = f'<ul class="notes" id="notes-{n}">{notes}</ul>\n' if notes else ""
+def _table(table: HtmlTable, n: int, id: str, csv: str, fold: str) -> str:
+    shown = 1 if fold else len(table.notes)
+    first, further = (_listed(part) for part in (table.notes[:shown], table.notes[shown:]))
+    notes = f'<ul class="notes" id="notes-{n}">{first}</ul>\n' if first else ""
+    if further:
+        notes += f'<details class="how"><summary>{escaped(fold)}</summary><ul class="notes">{further}</ul></details>\n'
     if not table.rows:
         return notes
     named = f' id="{id}"' if id else ""
@@ -97,6 +103,10 @@ def _table(table: HtmlTable, n: int, id: str, csv: str) -> str:
         f'<caption class="alternative" id="table-{n}">{escaped(table.caption)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>\n{notes}"
     )
+
+
+def _listed(notes: Sequence[str]) -> str:
+    return "".join(f"<li>{prose(note)}</li>" for note in notes)
 
 
 def _row(row: Sequence[Cell]) -> str:

@@ -1,7 +1,7 @@
 // What the page computes, without the page: packed columns, filters, order.  `report.js` shows it.
 
 export const NOTHING = 65535;
-export const ROWS_PER_PAGE = 100;
+export const ROWS_PER_PAGE = 15;
 
 // Texts ------------------------------------------------------------------------------------------------------------
 

@@ -76,7 +76,8 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         *(Cell(words(f"page.head.{name}"), value=1) for name in (("p50", "p95") if contents.latency_ms else ())),
         *(Cell(words(f"page.head.{name}"), value=-1) for name in uneven),
     ]
-    notes = [*_leaderboard_notes(contents, words), *([words("page.leaderboard.best")] if best else [])]
+    notes = [*_leaderboard_notes(contents, words), words("page.leaderboard.how")]
+    notes += [words("page.leaderboard.best")] if best else []
     notes += [words("page.leaderboard.letters")] if letters else []
     return HtmlTable(leaderboard_title(contents, words), header, rows, notes, shown_row=baseline_row(contents))
 

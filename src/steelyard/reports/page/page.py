@@ -41,8 +41,7 @@ from steelyard.reports.views.diagnosis import AdviceCard, advice_cards, stage_na
 from steelyard.reports.views.gate import heading, out_of_reach, outcome_line
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.outcomes import answer_outcome, listed_outcomes
-from steelyard.reports.views.ratings import text_in
-from steelyard.reports.views.report import Fact, care, facts, subtitle_text, title_text, verdict
+from steelyard.reports.views.report import Fact, care, facts, subtitle_text, verdict
 from steelyard.reports.visible import single_line, visible
 from steelyard.reports.words import LaterWords, Words
 
@@ -56,7 +55,8 @@ _MODULES = (
 )  # fmt: skip
 _SCRIPT_WORDS = "page.script."
 _SQUARE = ("scatter",)
-_MOST_ADVICE = 6
+_MOST_ADVICE = 2
+_SHOWN_LINKS = 5
 _SECTIONS = (
     "summary", "leaderboard", "comparison", "ratings", "funnel", "outcomes", "ceilings", "advice", "curves",
     "distribution", "scatter", "heatmap", "questions", "judging", "recipe",
@@ -97,7 +97,7 @@ def _template() -> Any:
 
 def _page(contents: Contents, words: Words, specs: Mapping[str, Any], template: Any) -> Page:
     safe = require("jinja2", extra="report", what=_WHAT).utils.markupsafe.Markup
-    order, write = contents.by_mean(), table_writer()
+    order, write = contents.by_mean(), table_writer(words("page.how.tested"))
     charts = {name.partition("/")[0]: spec for name, spec in reversed(list(specs.items()))}
     data = payload(contents, words) | {
         "order": order,
@@ -107,13 +107,15 @@ def _page(contents: Contents, words: Words, specs: Mapping[str, Any], template: 
         "baseline": None if contents.comparison is None else single_line(contents.comparison.reference),
     }
     sections = [name for name in _SECTIONS if name in _sections(contents, charts)]
-    title = visible(title_text(contents, words))
+    said = verdict(contents, words)
+    title = visible(f"{contents.title}: {said[0]}" if contents.title else said[0])
     main = template.render(
         say=words, version=__version__, table=lambda *table, **options: safe(write(*table, **options)),
-        prose=lambda text: safe(prose(text)), title=title, subtitle=visible(subtitle_text(contents, words)),
+        prose=lambda text: safe(prose(text)), named=visible(contents.title),
+        subtitle=visible(subtitle_text(contents, words)),
         signature=visible(" ".join(signature_note(contents.scores.signature, words))), date=visible(contents.date),
         gate=_gate(contents, words), systems=data["systems"], measures=data["measures"], order=order,
-        verdict=verdict(contents, words), care=care(contents, words),
+        verdict=said, provenance=[], shown_links=_SHOWN_LINKS, care=care(contents, words),
         facts=[*facts(contents, words), *_gate_fact(contents, words)],
         leaderboard=leaderboard_table(contents, words), corrected=corrected_table(contents, words),
         charts={name: _figure(name, spec, contents, words) for name, spec in charts.items()}, pair=data["pair"],
@@ -241,11 +243,7 @@ def _gate_fact(contents: Contents, words: Words) -> Iterator[Fact]:
 
 def _ratings(contents: Contents, words: Words) -> dict[str, Any]:
     lead = words("page.ratings.lead", profile=visible(contents.profile.name))
-    note = visible(text_in(contents.profile.note, words))
-    return {
-        "ratings": ratings_table(contents, words) if contents.ratings else None,
-        "ratings_lead": f"{lead} {note}".strip(),
-    }
+    return {"ratings": ratings_table(contents, words) if contents.ratings else None, "ratings_lead": lead}
 
 
 def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
@@ -268,9 +266,9 @@ def _diagnosis(contents: Contents, words: Words) -> dict[str, Any]:
 def _advice(card: AdviceCard, number: Mapping[str, int], words: Words) -> dict[str, Any]:
     """A card of advice, with its first questions as (number, id)."""
     linked = [(number[query_id], visible(query_id)) for query_id in card.query_ids[:LINKED]]
-    n = len(card.query_ids) - len(linked)
+    n, beyond = len(card.query_ids) - _SHOWN_LINKS, len(card.query_ids) > len(linked)
     parts = {name: visible(getattr(card.text, name)) for name in ("title", "evidence", "action", "gain")}
-    return {**parts, "questions": linked, "more": words("page.advice.more", n=n) if n else ""}
+    return {**parts, "questions": linked, "more": words("page.advice.more", n=n) if n > 0 else "", "beyond": beyond}
 
 
 def _outcomes(contents: Contents, words: Words) -> Iterator[tuple[str, str]]:

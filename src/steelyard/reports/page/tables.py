@@ -29,7 +29,7 @@ from steelyard.reports.views.gate import (
 )
 from steelyard.reports.views.numbers import number, percent
 from steelyard.reports.views.outcomes import outcome_sections
-from steelyard.reports.views.ratings import advice_lines, interval_text, rating_text, value_text
+from steelyard.reports.views.ratings import advice_lines, interval_text, rating_text, text_in, value_text
 from steelyard.reports.views.report import judge_card
 from steelyard.reports.words import Words
 
@@ -50,7 +50,8 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
         rows = [[*row[:-1], replace(row[-1], style="text long")] for row in table.rows]
         reference = next(r for r, row in enumerate(comparison.rows[measure]) if row.is_reference)
-        tables.append((measure, replace(table, header=header, rows=rows, shown_row=reference)))
+        notes = [*table.notes[:1], words("page.comparison.how"), *table.notes[1:]]
+        tables.append((measure, replace(table, header=header, rows=rows, notes=notes, shown_row=reference)))
     if (drift := drift_sheet(comparison, words)) is not None:
         title = words("compare.drift.title")
         tables.append((title, sheet_table(drift, title, texts=2)))
@@ -70,7 +71,8 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         header = [Cell(words("page.head.system")), *map(Cell, names)]
         rows = [[Cell(system), *row] for system, row in zip(order, cells, strict=True)]
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
-    notes = [words("ratings.interval"), *reach, *advice_lines(contents.ratings, contents.profile, words)]
+    about = [note] if (note := text_in(contents.profile.note, words)) else []
+    notes = [words("ratings.interval"), *about, *reach, *advice_lines(contents.ratings, contents.profile, words)]
     baseline = baseline_row(contents) if len(order) > 1 else None
     return HtmlTable(words("page.ratings.caption"), header, rows, notes, shown_row=baseline)
 

@@ -121,15 +121,14 @@ def facts(contents: Contents, words: Words) -> Iterator[Fact]:
 
 
 def _best_rating(contents: Contents, best: str, words: Words) -> str:
-    """The rating of the primary measure; that it has no levels; nothing where the profile rates nothing."""
-    own = [rating for rating in contents.ratings if rating.system == best and rating.level is not None]
+    """The rating of the primary measure; nothing where it has none."""
     primary = str(contents.scores.primary)
     rating = next((r for r in contents.ratings if (r.system, r.measure) == (best, primary)), None)
     if contents.scores.primary in contents.scores.without_gold:
         return ""  # The headline says so.
-    if rating is not None:
-        return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
-    return words("page.summary.unrated", measure=primary, profile=contents.profile.name) if own else ""
+    if rating is None:
+        return ""
+    return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
 
 
 def _most_lost(contents: Contents, best: str, words: Words) -> str:
@@ -150,11 +149,10 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
 
 
 def _first_advice(contents: Contents, best: str, words: Words) -> str:
-    """The first advice on the best system."""
-    advice = contents.diagnosis.advice
-    first = next((item for item in advice if best in item.systems), None)
+    """The first advice on the best system; nothing where all is on others."""
+    first = next((item for item in contents.diagnosis.advice if best in item.systems), None)
     if first is None:
-        return words("page.summary.no_advice_on" if advice else "page.summary.no_advice", system=best)
+        return ""
     text = advice_text(first, words)
     return words(
         "page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=text.gain
