@@ -30,9 +30,10 @@ from steelyard.reports.views.bench_tables import (
     of_loop,
     row_name,
     rows_of,
+    timed,
 )
 from steelyard.reports.views.notes import signature_note
-from steelyard.reports.views.numbers import amount, milliseconds, money
+from steelyard.reports.views.numbers import amount, money
 from steelyard.reports.views.view import Column, Look, Paragraph, Section, Sheet, View, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -205,7 +206,7 @@ def _sweep_lines(bench: Bench, words: Words) -> Iterator[str]:
         same = [row for row in rows if row_name(row) == row_name(alone) and row["achieved"] is not None]
         most = max(same, key=lambda row: float(row["achieved"]), default=alone)
         yield words(
-            "bench.load.sweep", system=named(alone), p50=milliseconds(alone["p50"]), p95=milliseconds(alone["p95"]),
+            "bench.load.sweep", system=named(alone), p50=timed(alone, "p50"), p95=timed(alone, "p95"),
             most=amount(most["achieved"]), users=words("bench.load.users", n=most["users"]),
         )  # fmt: skip
 

@@ -24,10 +24,11 @@ from steelyard.reports.views.bench_tables import (
     rows_of,
     status_notes,
     time_ends,
+    timed,
 )
 from steelyard.reports.views.comparison import MARKS
 from steelyard.reports.views.notes import note_text
-from steelyard.reports.views.numbers import amount, milliseconds, money, number, p_text, percent, signed
+from steelyard.reports.views.numbers import amount, decimals_of, milliseconds, money, number, p_text, percent, signed
 from steelyard.reports.views.view import Column, Paragraph, Section, Sheet, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -139,8 +140,10 @@ class _Summary:
 
     def _net_ends(self, returns: Row) -> dict[str, str]:
         """The net benefit of a day, and both ends of its interval."""
+        decimals = decimals_of(returns["net_per_day_low"], returns["net_per_day_high"])
         net, low, high = (
-            money(returns[f"net_per_day{end}"], self.currency, sign=True) for end in ("", "_low", "_high")
+            money(returns[f"net_per_day{end}"], self.currency, sign=True, decimals=decimals)
+            for end in ("", "_low", "_high")
         )
         return {"net": net, "ends": self.words("compare.interval", low=low, high=high)}
 
@@ -268,8 +271,8 @@ class _Summary:
                 greatest=milliseconds(row["p95_greatest"]),
             )  # fmt: skip
             yield words(
-                "bench.line.latency", p50=milliseconds(row["p50"]), p95=milliseconds(row["p95"]),
-                ends=time_ends(row, "p95", words), p99=milliseconds(row["p99"]), spread=spread,
+                "bench.line.latency", p50=timed(row, "p50"), p95=timed(row, "p95"),
+                ends=time_ends(row, "p95", words), p99=timed(row, "p99"), spread=spread,
             )  # fmt: skip
 
     def _rate(self, shown: Row) -> Iterator[str]:

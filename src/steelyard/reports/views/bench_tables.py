@@ -16,7 +16,9 @@ from steelyard.bench.load.throughput import INCONCLUSIVE
 from steelyard.reports.views.numbers import (
     amount,
     bounds,
+    by_width,
     count,
+    decimals_of,
     milliseconds,
     money,
     multiple,
@@ -128,6 +130,11 @@ def time_ends(row: Row, name: str, words: Words) -> str:
     return bounds(row[f"{name}_low"], row[f"{name}_high"], unknown=words("bench.few"))
 
 
+def timed(row: Row, name: str) -> str:
+    """A time or rate to the digits that its interval allows, where it has one."""
+    return by_width(row.get(f"{name}_low"), row.get(f"{name}_high"))(row[name])
+
+
 def ends_of(row: Row, name: str, text: Callable[[float], str], words: Words) -> str:
     """Both ends of an interval, with a word between them, as a dash beside a minus misleads; a dash for none."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
@@ -144,7 +151,7 @@ def _money_ends(row: Row, name: str, *, sign: bool = False) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if low is None or high is None or low == high:
         return "–"
-    return f"{money(low, _currency(row), sign=sign)} … {money(high, _currency(row), sign=sign)}"
+    return " … ".join(money(end, _currency(row), sign=sign, decimals=decimals_of(low, high)) for end in (low, high))
 
 
 def _currency(row: Row) -> str:
@@ -178,7 +185,16 @@ def _ends(name: str, text: Callable[[Row, str, Words], str]) -> Cell:
 
 
 def _cost(name: str, *, sign: bool = False) -> Cell:
-    return lambda row, words: money(row[name], _currency(row), sign=sign)
+    return lambda row, words: money(row[name], _currency(row), sign=sign, decimals=_decimals(row, name))
+
+
+def _decimals(row: Row, name: str) -> int | None:
+    """The decimals that the interval of a value allows; None where it has none."""
+    return decimals_of(row.get(f"{name}_low"), row.get(f"{name}_high"))
+
+
+def _timed(name: str) -> Cell:
+    return lambda row, words: timed(row, name)
 
 
 _MILLISECONDS = (*_PERCENTILES, "service_p95", "ttft_p50", "ttft_p95", "itl_p50", "itl_p95", "fixed_ms",
@@ -195,8 +211,7 @@ COLUMNS: dict[str, tuple[str, Cell]] = {
     "requests": ("requests", _value("n", count)),
     "questions": ("questions", _value("n", count)),
     "users": ("users", _value("users", count)),
-    **{name: (name, _value(name, milliseconds)) for name in _MILLISECONDS},
-    **{name: (name, _value(name, amount)) for name in _AMOUNTS},
+    **{name: (name, _timed(name)) for name in (*_MILLISECONDS, *_AMOUNTS)},
     **{name: (name, _value(name, count)) for name in _COUNTS},
     **{f"{name}_ends": ("interval", _ends(name, time_ends)) for name in _TIMES},
     **{name: (name, _value(name, number)) for name in ("base", "ceiling")},
@@ -208,7 +223,8 @@ COLUMNS: dict[str, tuple[str, Cell]] = {
     # A loss that rounds to nothing has no sign.
     **{f"{name}_ends": ("interval", _ends(name, lambda row, name, words: ends_of(
         row, name, lambda end: percent(round(end, 2) + 0.0), words))) for name in ("captured", "relative_gain")},
-    "slope_ends": ("interval", lambda row, words: ends_of(row, "ms_per_1k_tokens", amount, words)),
+    "slope_ends": ("interval", lambda row, words: ends_of(
+        row, "ms_per_1k_tokens", by_width(row["ms_per_1k_tokens_low"], row["ms_per_1k_tokens_high"]), words)),
     # Of several repetitions the least and the greatest P95.
     "repetitions": ("repetitions", lambda row, words: bounds(row["p95_least"], row["p95_greatest"], unknown="–")),
     "n_censored": ("n_censored", _value("n_censored", lambda n: amount(n or None))),
@@ -247,8 +263,9 @@ COLUMNS: dict[str, tuple[str, Cell]] = {
     "saving": ("saving", lambda row, words: money(row["saving"] or None, _currency(row))),
     "net_per_day": ("net_per_day", _cost("net_per_day", sign=True)),
     "net_per_day_ends": ("interval", lambda row, words: _money_ends(row, "net_per_day", sign=True)),
-    "roi": ("roi", _value("roi", multiple)),
-    "roi_ends": ("interval", lambda row, words: ends_of(row, "roi", multiple, words)),
+    "roi": ("roi", lambda row, words: multiple(row["roi"], _decimals(row, "roi"))),
+    "roi_ends": ("interval", lambda row, words: ends_of(
+        row, "roi", lambda end: multiple(end, _decimals(row, "roi")), words)),
     "break_even_ends": ("interval", lambda row, words: _money_ends(row, "break_even")),
     "net": ("short.net", _cost("net", sign=True)),
     "front": ("front", lambda row, words: "–" if row["on_front"] is None else words(

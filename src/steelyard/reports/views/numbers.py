@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
@@ -12,6 +13,7 @@ from steelyard.base.arrays import Floats
 _LARGE = 1e9
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "¥", "RMB": "¥", "JPY": "¥"}
 _DIGITS = 3
+_SMALL = 0.001
 
 
 def number(value: float | None, decimals: int = 4) -> str:
@@ -132,30 +134,82 @@ def amount(value: float | None, digits: int = _DIGITS) -> str:
     return f"{Decimal(f'{value:.{digits}g}'):f}".replace("-", "−")
 
 
-def multiple(ratio: float | None) -> str:
+def decimals_of(low: float | None, high: float | None) -> int | None:
+    """Decimals at which the half-width of an interval has two digits, below 0 for tens; None without a finite width.
+
+    An interval that is narrow beside its ends leaves these three digits, or all whole ones.
+
+    >>> decimals_of(2.15, 5.62), decimals_of(-22_322, 56_844), decimals_of(1.0, float("inf")), decimals_of(20, 20.001)
+    (1, -3, None, 1)
+    """
+    half = math.nan if low is None or high is None else (high - low) / 2
+    if not (low is not None and high is not None and 0 < half < math.inf):
+        return None
+    most = max(0, _DIGITS - 1 - math.floor(math.log10(max(abs(low), abs(high)))))
+    return min(1 - math.floor(math.log10(half)), most)
+
+
+def by_width(low: float | None, high: float | None) -> Callable[[float | None], str]:
+    """How a value and the ends of its interval are written: to two digits of the half-width, or as an amount.
+
+    >>> text = by_width(2.15, 5.62)
+    >>> text(2.67), text(2.15), text(5.62)
+    ('2.7', '2.2', '5.6')
+    """
+    decimals = decimals_of(low, high)
+    return amount if decimals is None else lambda value: rounded(value, decimals)
+
+
+def rounded(value: float | None, decimals: int) -> str:
+    """So many decimals, below 0 for tens and hundreds, halves away from 0; a dash for what is not there.
+
+    >>> rounded(2.15, 1), rounded(-22_322, -3), rounded(-0.04, 1), rounded(None, 1)
+    ('2.2', '−22,000', '0.0', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return amount(value)
+    text = f"{Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP) + 0:,f}"
+    return text.replace("-", "−")
+
+
+def multiple(ratio: float | None, decimals: int | None = None) -> str:
     """A ratio that may be large, such as a return on what was paid, in per cent with its sign.
+
+    decimals   of the ratio, as of `decimals_of`; by default those of an amount
 
     >>> multiple(1.0833), multiple(4215.34), multiple(-0.5), multiple(float("inf")), multiple(None)
     ('+108%', '+421,534%', '−50%', '∞', '–')
+    >>> multiple(-223.22, -1), multiple(0.5684, 1)
+    ('−22,000%', '+60%')
     """
     if ratio is None or not math.isfinite(ratio):
         return amount(ratio)
-    return f"{'+' if ratio > 0 else ''}{amount(100 * ratio)}%"
+    text = amount(100 * ratio) if decimals is None else rounded(100 * ratio, decimals - 2)
+    return f"{'+' if ratio > 0 and text.strip('0.') else ''}{text}%"
 
 
-def money(value: float | None, currency: str, *, sign: bool = False) -> str:
-    """An amount of money: cents from one on, and three digits below; the sign of its currency, or its code.
+def money(value: float | None, currency: str, *, sign: bool = False, decimals: int | None = None) -> str:
+    """Money with the sign of its currency, or its code: cents from one on, three digits below, two below a tenth of one.
 
-    sign   whether a gain has a plus
+    sign   whether a gain has a plus;   decimals   that its interval allows, as of `decimals_of`
 
-    >>> money(0.00125, "USD"), money(208.333, "USD"), money(2500, "CNY"), money(-3.5, "CHF")
-    ('$0.00125', '$208.33', '¥2,500', '−CHF 3.50')
+    >>> money(0.0000171, "USD"), money(208.333, "USD"), money(2500, "CNY"), money(-3.5, "CHF")
+    ('$0.000017', '$208.33', '¥2,500', '−CHF 3.50')
+    >>> money(208.333, "USD", decimals=-1), money(-1.234567, "USD", decimals=4)
+    ('$210', '−$1.23')
     """
     if value is None or not math.isfinite(value):
         return amount(value)
     before = _SIGNS.get(currency.upper(), f"{currency} ")
-    text = f"{abs(value):.2f}".removesuffix(".00") if 1 <= abs(value) < 1000 else amount(abs(value))
-    return f"{'−' if value < 0 else '+' if sign and value > 0 else ''}{before}{text}"
+    most = 2 if abs(value) >= 1 else decimals  # There are no parts of a cent where there are units.
+    if decimals is not None and most is not None:
+        text = rounded(abs(value), min(decimals, most))
+    elif 1 <= abs(value) < 1000:
+        text = f"{abs(value):.2f}".removesuffix(".00")
+    else:
+        text = amount(abs(value), 2 if abs(value) < _SMALL else _DIGITS)
+    signs = "" if not text.strip("0.,") else "−" if value < 0 else "+" if sign else ""
+    return f"{signs}{before}{text}"
 
 
 def bounds(low: float | None, high: float | None, *, unknown: str) -> str:
@@ -164,7 +218,7 @@ def bounds(low: float | None, high: float | None, *, unknown: str) -> str:
     unknown   what is said where neither end is there
 
     >>> bounds(3.9, 4.42, unknown="n too small"), bounds(3.9, float("inf"), unknown="n too small")
-    ('3.9–4.42', '≥ 3.9')
+    ('3.90–4.42', '≥ 3.9')
     >>> bounds(float("-inf"), float("inf"), unknown="n too small"), bounds(None, None, unknown="n too small")
     ('n too small', '–')
     """
@@ -174,4 +228,5 @@ def bounds(low: float | None, high: float | None, *, unknown: str) -> str:
         return unknown if math.isinf(high) else f"≤ {amount(high)}"
     if math.isinf(high):
         return amount(low) if math.isinf(low) else f"≥ {amount(low)}"
-    return f"{amount(low)}–{amount(high)}"
+    text = by_width(low, high)
+    return f"{text(low)}–{text(high)}"
