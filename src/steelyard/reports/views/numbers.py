@@ -189,7 +189,7 @@ def multiple(ratio: float | None, decimals: int | None = None) -> str:
 
 
 def money(value: float | None, currency: str, *, sign: bool = False, decimals: int | None = None) -> str:
-    """Money with the sign of its currency, or its code: cents from one on, three digits below, two below a tenth of one.
+    """Money with the sign of its currency, or its code: cents from one on, then three digits, two below $0.001.
 
     sign   whether a gain has a plus;   decimals   that its interval allows, as of `decimals_of`
 
