@@ -95,6 +95,8 @@ def test_numbers_and_latencies_lower_being_better() -> None:
         == "missed"
     )
     assert only(gate(scores, profile="reranker"), "latency_ms:p95").reason == "not_measured"
+    text = gate(scores, profile="reranker").text("markdown", lang="en")
+    assert [row.split("|")[2].strip() for row in text.splitlines() if row.startswith("| latency")] == ["not measured"]
 
     def by_times(times: Any) -> str:
         return only(gate(scores, profile="reranker", latency_ms={"a": times}), "latency_ms:p95").reason

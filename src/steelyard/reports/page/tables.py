@@ -20,6 +20,7 @@ from steelyard.reports.views.diagnosis import ceilings_sheet, funnel_sheet, stag
 from steelyard.reports.views.gate import (
     check_columns,
     check_interval,
+    check_text,
     check_value,
     checks_of,
     gate_sheet,
@@ -114,7 +115,7 @@ def _check_cell(check: Check | None, gate: Gate, words: Words) -> Cell:
         return Cell("–")
     value, interval = check_value(check, gate), check_interval(check, gate, words)
     small = value if interval == "–" else f"{value}  [{interval}]"
-    return Cell(outcome_text(check.outcome, words), small, pill=_GATE_PILLS[check.outcome])
+    return Cell(check_text(check, words), small, pill=_GATE_PILLS[check.outcome])
 
 
 def funnel_table(contents: Contents, words: Words) -> HtmlTable:

@@ -64,7 +64,7 @@ def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> l
     sheets = []
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
-        rows = [[check_name(check, words), words(f"gate.outcome.{check.outcome}"), check_value(check, gate),
+        rows = [[check_name(check, words), check_text(check, words), check_value(check, gate),
                  check_interval(check, gate, words), wanted_text(check, words)] for check in checks]  # fmt: skip
         if reasons_in_rows:
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
@@ -86,8 +86,8 @@ def gate_sheet(gate: Gate, words: Words) -> Sheet:
     rows = []
     for system in gate.systems:
         checks = checks_of(gate, system)
-        outcomes = [outcome_of(gate, system), *(checks[key].outcome if key in checks else None for key in columns)]
-        rows.append([system, *("–" if outcome is None else outcome_text(outcome, words) for outcome in outcomes)])
+        cells = ("–" if (check := checks.get(key)) is None else check_text(check, words) for key in columns)
+        rows.append([system, outcome_text(outcome_of(gate, system), words), *cells])
     failed = {
         (r, c) for r, row in enumerate(rows) for c, text in enumerate(row) if c and text == outcome_text("fail", words)
     }
@@ -108,6 +108,11 @@ def outcome_of(gate: Gate, system: str) -> Outcome:
     """The gravest outcome of a system's checks."""
     outcomes = {check.outcome for check in gate.checks if check.system == system}
     return next(outcome for outcome in ("fail", "insufficient", "pass") if outcome in outcomes)
+
+
+def check_text(check: Check, words: Words) -> str:
+    """The outcome of one check, or that there is no value."""
+    return words("gate.outcome.not_measured") if check.reason == "not_measured" else outcome_text(check.outcome, words)
 
 
 def outcome_text(outcome: Outcome, words: Words) -> str:
