@@ -82,10 +82,10 @@ def row(documents: list[Document], questions: Questions, size: int, words: int) 
         ]
     )
     recalls = [
-        float(evaluate(questions, outputs, "evidence_recall", corpus=pipeline.chunks, rule=rule).means[0, 0])
+        float(evaluate(questions, outputs, "evidence_recall", documents=pipeline.chunks, rule=rule).means[0, 0])
         for rule in RULES
     ]
-    spans = evaluate(questions, outputs, list(SPANS), corpus=pipeline.chunks).means[0]
+    spans = evaluate(questions, outputs, list(SPANS), documents=pipeline.chunks).means[0]
     return k, [*recalls, *map(float, spans)]
 
 

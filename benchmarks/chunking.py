@@ -88,7 +88,7 @@ def weigh(documents: dict[str, Document], questions: list[dict], size: int, over
             ]
         )
         for rule in RULES:
-            weighing = weigh_runs(asked, outputs, corpus=pipeline.chunks, rule=rule)
+            weighing = weigh_runs(asked, outputs, documents=pipeline.chunks, rule=rule)
             scores = weighing.scores(["span_recall@5", "recall@5"])
             resolution = weighing.weighed[0].evidence.resolution
             whole = set(resolution.gold.query[resolution.whole[resolution.gold.group]].tolist())

@@ -42,7 +42,7 @@ def documents(tmp_path: Path) -> Path:
 
 def weighed(system: Any, documents: Path) -> list[float]:
     outputs = sy.run(system, QUESTIONS)
-    named = sy.evaluate(QUESTIONS, outputs, "evidence_recall@2", corpus=documents)
+    named = sy.evaluate(QUESTIONS, outputs, "evidence_recall@2", documents=documents)
     bare = sy.evaluate(QUESTIONS, outputs, "evidence_recall@2")
     return [float(named.means[0, 0]), float(bare.means[0, 0])]
 

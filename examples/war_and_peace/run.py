@@ -203,7 +203,7 @@ def weigh(name: str, text: str, chunk: dict[str, Any], gold: Gold, model: str | 
     chunks = pipeline.chunks
     values: dict[str, dict[str, float]] = {system: {} for system in found}
     for questions, columns, rule in ((gold.as_texts(), BY_TEXT, "contains"), (gold.as_quotes(), BY_QUOTE, "any")):
-        weighing = sy.weigh(questions, outputs, corpus=chunks, rule=rule)
+        weighing = sy.weigh(questions, outputs, documents=chunks, rule=rule)
         scores = weighing.scores([f"{measure}@{K}" for measure in columns.values()])
         for system, means in zip(scores.systems, scores.means.tolist(), strict=True):
             values[system] |= dict(zip(columns, means, strict=True))
@@ -313,7 +313,7 @@ def of_measures(weighed: Weighed) -> str:
     outputs = sy.Outputs([{"qid": "anna", "retrieved": list(map(item, made_up))}])
     measures = [f"{measure}@{K}" for measure in BY_TEXT.values()]
     means = (
-        sy.evaluate(weighed.gold.as_texts(), outputs, measures, corpus=weighed.chunks, rule="contains")
+        sy.evaluate(weighed.gold.as_texts(), outputs, measures, documents=weighed.chunks, rule="contains")
         .means[0]
         .tolist()
     )

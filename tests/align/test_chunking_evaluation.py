@@ -125,10 +125,10 @@ def test_a_perfect_system_is_perfect() -> None:
         )
     scores = sy.evaluate(questions("spans"), {"s": Outputs(lines)},
                          ["recall", "ndcg", "map", "r_precision", "evidence_recall", "span_recall", "span_precision",
-                          "span_iou"], corpus=corpus, rule="any")  # fmt: skip
+                          "span_iou"], documents=corpus, rule="any")  # fmt: skip
     assert scores.values[0, :5] == pytest.approx(np.ones((5, 472)))
     order = [int(query_id) for query_id in scores.query_ids]
     assert scores.values[0, 5:].T.tolist() == np.array(shares)[order].tolist()
     assert scores.values[0, 5].min() > 0.9  # only the white space between two windows is in no chunk
-    quoted = sy.evaluate(questions("quotes"), {"s": Outputs(lines)}, "evidence_recall", corpus=corpus)
+    quoted = sy.evaluate(questions("quotes"), {"s": Outputs(lines)}, "evidence_recall", documents=corpus)
     assert quoted.values.min() == 1

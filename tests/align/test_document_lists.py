@@ -185,9 +185,9 @@ def test_a_document_may_go_by_its_other_names() -> None:
     """In gold as in chunks, as far as the documents are at hand."""
     lines = [{"qid": "q", "retrieved": [{"id": "1", "doc": "guide"}, {"id": "2", "doc": "docs/manual.pdf"}]}]
     for name in ("manual", "manual.pdf"):
-        scores = sy.evaluate(asked({"q": {name: 1}}), [Outputs(lines)], "mrr", corpus=[MANUAL, GUIDE])
+        scores = sy.evaluate(asked({"q": {name: 1}}), [Outputs(lines)], "mrr", documents=[MANUAL, GUIDE])
         assert scores.means.item() == 0.5
-    truth = sy.evaluate({"q": {"manual.pdf": 1}}, [Outputs(lines)], "mrr", corpus=[MANUAL, GUIDE], unit="document")
+    truth = sy.evaluate({"q": {"manual.pdf": 1}}, [Outputs(lines)], "mrr", documents=[MANUAL, GUIDE], unit="document")
     assert truth.means.item() == 0.5
 
 
@@ -200,14 +200,16 @@ def test_a_result_without_a_document_is_one_by_its_id() -> None:
 
 def test_chunks_of_a_corpus_say_which_document_an_id_is_of() -> None:
     corpus = Chunks.of([MANUAL, GUIDE], lambda text: [(0, 4), (4, len(text))])
-    scores = sy.evaluate(asked({"q": {"guide": 1}}), {"q": ["manual#2", "manual#1", "guide#2"]}, "mrr", corpus=corpus)
+    scores = sy.evaluate(
+        asked({"q": {"guide": 1}}), {"q": ["manual#2", "manual#1", "guide#2"]}, "mrr", documents=corpus
+    )
     assert scores.means.item() == 0.5
 
 
 def test_outputs_of_one_corpus_share_their_labels() -> None:
     corpus = Chunks.of([MANUAL, GUIDE], lambda text: [(0, 4)])
     runs = {"s": {"q": ["manual#1"]}, "t": {"q": ["guide#1"]}}
-    weighing = sy.weigh(asked({"q": {"guide": 1}}), runs, corpus=corpus)
+    weighing = sy.weigh(asked({"q": {"guide": 1}}), runs, documents=corpus)
     assert weighing.weighed[0].labels is weighing.weighed[1].labels
 
 
@@ -224,7 +226,7 @@ def test_documents_without_a_chunk_are_lost_and_still_gold() -> None:
     """The corpus lacks one, and another one is empty: they count, as relevant documents of any qrels do."""
     corpus = Chunks.of([MANUAL, Document("empty", "")], lambda text: [(0, len(text))] if text else [])
     gold = {"q": {"manual": 1, "empty": 1}, "r": {"gone": 1}}
-    scores = sy.evaluate(asked(gold), {"q": ["manual#1"], "r": ["manual#1"]}, "recall@5", corpus=corpus)
+    scores = sy.evaluate(asked(gold), {"q": ["manual#1"], "r": ["manual#1"]}, "recall@5", documents=corpus)
     assert scores.values.tolist() == [[[0.5, 0.0]]]
     mapping = mapping_of(scores)
     assert [why for _, _, why in mapping.lost] == ["its document gave no chunk", "there is no document 'gone'"]
@@ -236,7 +238,7 @@ def test_documents_without_a_chunk_are_lost_and_still_gold() -> None:
 def test_documents_alone_say_what_the_corpus_lacks() -> None:
     lines = [{"qid": q, "retrieved": [{"id": "1", "doc": "guide"}]} for q in ("q", "r")]
     gold = asked({"q": {"manual": 1, "guide": 1}, "r": {"gone": 1}})
-    weighing = sy.weigh(gold, [Outputs(lines)], corpus=[MANUAL, GUIDE])
+    weighing = sy.weigh(gold, [Outputs(lines)], documents=[MANUAL, GUIDE])
     assert mapping_of(weighing.scores("mrr")).codes == ("not_in_corpus",)
     counts = sy.diagnose(weighing, k=1).funnels[0].n_at_stage
     assert (counts["found"], counts["not_in_corpus"], counts["not_retrieved"]) == (1, 1, 1)
@@ -307,7 +309,7 @@ def test_a_diagnosis_follows_documents_through_the_stages() -> None:
     corpus = Chunks.of([Document("a", "x" * 60), Document("b", "y" * 60)], lambda text: [(n, n + 10) for n in range(9)])
     named = {q: [(doc, n + 1, score) for doc, n, score in chunks] for q, chunks in lists.items()}
     run = {q: {f"{doc}#{n}": score for doc, n, score in chunks} for q, chunks in named.items()}
-    weighing = sy.weigh(asked(gold), {"s": run}, corpus=corpus)
+    weighing = sy.weigh(asked(gold), {"s": run}, documents=corpus)
     diagnosis = sy.diagnose(weighing, k=2)
     counts = diagnosis.funnels[0].counts()
     assert (counts["found"], counts["not_in_corpus"]) == (6, 6)
@@ -328,7 +330,7 @@ def test_an_answer_uses_a_document_where_it_cites_a_chunk_of_it() -> None:
 def test_lists_of_a_report_are_documents_with_their_texts() -> None:
     documents = [Document("a", "The first " + "x" * 90), Document("b", "The second " + "y" * 90)]
     corpus = Chunks.of(documents, lambda text: [(0, 50), (50, len(text))])
-    weighing = sy.weigh(asked({"q": {"a": 1}}), {"s": {"q": ["b#1", "b#2", "a#1"]}}, corpus=corpus)
+    weighing = sy.weigh(asked({"q": {"a": 1}}), {"s": {"q": ["b#1", "b#2", "a#1"]}}, documents=corpus)
     from steelyard.reports.details.details import Details
 
     details = Details.of(weighing)

@@ -68,7 +68,7 @@ def test_every_kind_of_gold_goes_by_the_rule(kind: str, gold: str, retrieved: st
         [{"qid": "q", "evidence": [{"doc": gold, **PIECES[kind]}]}],
         {"s": sy.Outputs([{"qid": "q", "retrieved": [item]}])},
         "evidence_recall",
-        corpus=documents if corpus else None,
+        documents=documents if corpus else None,
     )
     assert scores.means.item() == fits
 
@@ -82,7 +82,7 @@ def test_an_ambiguous_name_is_an_error_that_says_what_to_write() -> None:
             [{"qid": "q", "evidence": [{"doc": gold, "start": 0, "end": 3}]}],
             {"s": sy.Outputs([{"qid": "q", "retrieved": [item]}])},
             ["evidence_recall", "span_precision"],
-            corpus=twins,
+            documents=twins,
         )
 
     with pytest.raises(InputError) as error:
@@ -102,7 +102,7 @@ def test_an_ambiguous_chunk_harms_nothing_where_no_gold_is_in_its_documents() ->
         [{"qid": "q", "evidence": [{"doc": "c", "quote": "three"}]}],
         {"s": sy.Outputs([{"qid": "q", "retrieved": [item, {"id": "2", "doc": "c", "start": 0, "end": 5}]}])},
         "mrr",
-        corpus=documents,
+        documents=documents,
     )
     assert scores.means.item() == 0.5
 

@@ -34,7 +34,7 @@ def values(questions: Any, lines: Any, measures: Any, **options: Any) -> list[An
 
 def weigh(case: Case, measures: Any, lines: Any = None, **options: Any) -> Any:
     lines = case.outputs(whole=False) if lines is None else lines
-    options = {"corpus": case.chunks, "rule": case.rule, "unit": "chunk", **options}
+    options = {"documents": case.chunks, "rule": case.rule, "unit": "chunk", **options}
     return sy.evaluate(case.questions, {"s": Outputs(lines)}, measures, **options).values[0]
 
 
@@ -104,7 +104,7 @@ ABC = Document("d", "abcdefghijklmnopqrstuvwxyz")
 def by_hand(gold: list[dict[str, Any]], *chunks: tuple[int, int], **options: Any) -> list[float]:
     corpus = Chunks.of([ABC], lambda text: chunks)
     lines = [{"qid": "q", "retrieved": corpus.ids}]
-    return [v for [v] in values([{"qid": "q", "evidence": gold}], lines, EVIDENCE, corpus=corpus, **options)]
+    return [v for [v] in values([{"qid": "q", "evidence": gold}], lines, EVIDENCE, documents=corpus, **options)]
 
 
 def span(start: int, end: int, **more: Any) -> dict[str, Any]:
@@ -155,13 +155,15 @@ def test_pages_are_one_passage_and_no_alternatives() -> None:
     question = [{"qid": "q", "evidence": [{"doc": "m.pdf", "pages": [1, 2]}]}]
     for chunks, want in (([(0, 10)], [1, 10 / 19, 1, 10 / 19]), ([(0, 19)], [1, 1, 1, 1])):
         corpus = Chunks.of([document], lambda text, chunks=chunks: chunks)  # type: ignore[misc]
-        got = values(question, [{"qid": "q", "retrieved": corpus.ids}], EVIDENCE, corpus=corpus)
+        got = values(question, [{"qid": "q", "retrieved": corpus.ids}], EVIDENCE, documents=corpus)
         assert [v for [v] in got] == pytest.approx(want)
     scattered = Document("m.pdf", "aaaabbbbccccdddd", pages=(0, 4, 8, 12))
     corpus = Chunks.of([scattered], lambda text: [(0, 4), (4, 8), (8, 12), (12, 16)])
     question = [{"qid": "q", "evidence": [{"doc": "m.pdf", "pages": [1, 4]}]}]
     lines = [{"qid": "q", "retrieved": [corpus.ids[0], corpus.ids[1]]}]
-    assert [v for [v] in values(question, lines, EVIDENCE, corpus=corpus)] == pytest.approx([1, 4 / 8, 4 / 8, 4 / 12])
+    assert [v for [v] in values(question, lines, EVIDENCE, documents=corpus)] == pytest.approx(
+        [1, 4 / 8, 4 / 8, 4 / 12]
+    )
 
 
 def test_a_parted_text_has_no_place_that_is_longer_than_it_is() -> None:
@@ -180,9 +182,11 @@ def test_min_gain_says_which_pieces_count() -> None:
     corpus = Chunks.of([ABC], lambda text: [(0, 4), (8, 12)])
     lines = [{"qid": "q", "retrieved": corpus.ids}]
     measures = [f"evidence_recall(min_gain={g})@{k}" for g in (3, 7, 9, 10) for k in (1, 2)]
-    got = values([{"qid": "q", "evidence": gold}], lines, measures, corpus=corpus)
+    got = values([{"qid": "q", "evidence": gold}], lines, measures, documents=corpus)
     assert [v for [v] in got] == pytest.approx([1 / 3, 2 / 3, 1 / 2, 1 / 2, 0, 0, math.nan, math.nan], nan_ok=True)
-    assert values([{"qid": "q", "evidence": gold}], lines, "evidence_recall@1", corpus=corpus, min_gain=7) == [[1 / 2]]
+    assert values([{"qid": "q", "evidence": gold}], lines, "evidence_recall@1", documents=corpus, min_gain=7) == [
+        [1 / 2]
+    ]
 
 
 @pytest.mark.parametrize("no_relevant", ["zero", "skip"])
@@ -192,7 +196,7 @@ def test_a_question_without_gold(no_relevant: Any) -> None:
         bare, other = {"qid": "q", "evidence": evidence}, {"qid": "r", "evidence": [span(0, 4)]}
         run = {"q": corpus.ids, "r": corpus.ids}
         for questions, value in (([bare, other], 0.0 if no_relevant == "zero" else None), ([bare], None)):
-            scores = sy.evaluate(questions, run, EVIDENCE, corpus=corpus, no_relevant=no_relevant)
+            scores = sy.evaluate(questions, run, EVIDENCE, documents=corpus, no_relevant=no_relevant)
             of_bare = scores.per_query.filter(query_id="q")
             assert set(of_bare["status"]) == {"no_relevant"}
             assert set(of_bare["value"]) == {value}
@@ -202,7 +206,7 @@ def test_a_question_without_gold(no_relevant: Any) -> None:
 def test_an_empty_list_shows_nothing() -> None:
     corpus = Chunks.of([ABC], lambda text: [(0, 4)])
     for lines in ([{"qid": "q", "retrieved": []}], [{"qid": "q", "error": "timeout"}]):
-        got = values([{"qid": "q", "evidence": [span(0, 4)]}], lines, [*EVIDENCE, "span_iou@3"], corpus=corpus)
+        got = values([{"qid": "q", "evidence": [span(0, 4)]}], lines, [*EVIDENCE, "span_iou@3"], documents=corpus)
         assert got == [[0]] * 5
 
 
@@ -229,7 +233,7 @@ def test_all_measures_keep_their_range(case: Case, known: bool) -> None:
     assume(known or any(case.rankings.values()))
     questions = case.questions if known else findable(case.questions)
     scores = sy.evaluate(
-        questions, {"s": Outputs(lines)}, specs, rule=case.rule, unit="chunk", corpus=case.chunks if known else None
+        questions, {"s": Outputs(lines)}, specs, rule=case.rule, unit="chunk", documents=case.chunks if known else None
     )
     for spec, row in zip(scores.measures, scores.values[0], strict=True):
         low, high = spec.definition.range
@@ -275,7 +279,7 @@ def test_the_order_of_the_input_moves_no_bit(case: Case, whole: bool, shuffler: 
     ]
     assume(not whole or any(case.rankings.values()))
     questions = findable(case.questions) if whole else case.questions
-    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk", "corpus": None if whole else case.chunks}
+    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk", "documents": None if whole else case.chunks}
     lines = case.outputs(whole=whole)
     before = sy.evaluate(questions, {"s": Outputs(lines)}, measures, **options)
     mixed = [
@@ -314,7 +318,7 @@ def test_what_stands_below_rank_k_does_not_move_a_value_at_k() -> None:
     gold = [{"qid": "q", "evidence": ["big cat"]}]
     items = [{**item, "text": document.text[:10]} for item, document in zip(items, documents, strict=True)]
     got = [
-        values(gold, [{"qid": "q", "retrieved": items[:n]}], ["span_recall@1", "span_iou@1"], corpus=documents)
+        values(gold, [{"qid": "q", "retrieved": items[:n]}], ["span_recall@1", "span_iou@1"], documents=documents)
         for n in (1, 2)
     ]
     assert got[0] == got[1] == [[6 / 7], [6 / 11]]
@@ -380,7 +384,7 @@ def test_a_chunk_that_shows_nothing_new_changes_no_measure_of_characters(case: C
     corpus = list(case.chunks.documents)
     measures = [f"{name}{cut}" for name in CHARACTERS for cut in ("", "@1", "@2", "@20")] + ["evidence_recall@1"]
     got = [
-        values(case.questions, [{"qid": query["qid"], "retrieved": ranked}], measures, corpus=corpus, rule="any")
+        values(case.questions, [{"qid": query["qid"], "retrieved": ranked}], measures, documents=corpus, rule="any")
         for ranked in ([known[id] for id in first], [*(known[id] for id in first), extra])
     ]
     assert repr(got[0]) == repr(got[1])
@@ -406,7 +410,7 @@ def test_the_names_of_chunks_change_no_measure_of_characters(case: Case) -> None
     for name in (str, backwards):
         named = [{**line, "retrieved": [{"id": name(c.id), "doc": c.doc, "start": c.start, "end": c.end, "text": c.text}
                                         for c in line["retrieved"]]} for line in lines]  # fmt: skip
-        got.append(values(questions, named, measures, corpus=list(case.chunks.documents), rule=case.rule))
+        got.append(values(questions, named, measures, documents=list(case.chunks.documents), rule=case.rule))
     assert repr(got[0]) == repr(got[1])
 
 
@@ -416,6 +420,6 @@ def test_the_measures_of_characters_do_not_move_when_chunks_overlap() -> None:
     got = []
     for chunks in ([(0, 6), (6, 12)], [(0, 6), (3, 9), (6, 12)]):
         corpus = Chunks.of([ABC], lambda text, chunks=chunks: chunks)  # type: ignore[misc]
-        got.append(values(gold, [{"qid": "q", "retrieved": corpus.ids}], [*EVIDENCE, "precision@3"], corpus=corpus))
+        got.append(values(gold, [{"qid": "q", "retrieved": corpus.ids}], [*EVIDENCE, "precision@3"], documents=corpus))
     assert got[0][:4] == got[1][:4] == [[1], [1], [0.5], [0.5]]
     assert got[0][4] != got[1][4]

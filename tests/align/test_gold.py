@@ -34,7 +34,7 @@ def weigh(
     """One question against all chunks of a corpus, in order."""
     corpus = Chunks.of(documents, lambda text: [(a, min(b, len(text))) for a, b in chunks or [(0, len(text))]])
     return sy.evaluate([{"qid": "q", "evidence": evidence}], {"q": corpus.ids if retrieved is None else retrieved},
-                       measures, corpus=corpus, **options)  # fmt: skip
+                       measures, documents=corpus, **options)  # fmt: skip
 
 
 def listed(scores: sy.Scores) -> list[float]:
@@ -153,7 +153,7 @@ def test_documents_and_outputs_with_texts_alone() -> None:
     """The documents tell where a quote stands, the outputs only what the chunks say: the texts decide."""
     gold = [{"qid": "q", "evidence": [{"doc": "novel", "quote": "the dog ran."}]}]
     scores = sy.evaluate(gold, outputs({"id": "a", "text": "x"}, {"id": "b", "text": "the dog ran. The cat"}),
-                         ["evidence_recall@1", "evidence_recall@2"], corpus=[NOVEL])  # fmt: skip
+                         ["evidence_recall@1", "evidence_recall@2"], documents=[NOVEL])  # fmt: skip
     assert listed(scores) == [0, 1]
 
 
@@ -217,7 +217,7 @@ def test_a_document_by_its_other_names(name: str) -> None:
     item = {"id": "c1", "doc": name, "start": 0, "end": 5, "text": "first"}
     gold = [{"doc": "manual.pdf", "start": 0, "end": 5}]
     scores = sy.evaluate(
-        [{"qid": "q", "evidence": gold}], outputs(item), ["evidence_recall", "span_recall"], corpus=[MANUAL, NOVEL]
+        [{"qid": "q", "evidence": gold}], outputs(item), ["evidence_recall", "span_recall"], documents=[MANUAL, NOVEL]
     )
     assert listed(scores) == [1, 1]
 
@@ -250,7 +250,7 @@ def lossy(**options: Any) -> sy.Scores:
     corpus = Chunks.of([NOVEL], lambda text: [(0, 10), (11, 20)])
     run = {question["qid"]: corpus.ids for question in QUESTIONS}
     return sy.evaluate(QUESTIONS, {"s": Outputs([{"qid": q, "retrieved": ids} for q, ids in run.items()])},
-                       ["precision@2", "evidence_recall"], corpus=corpus, rule="contains", **options)  # fmt: skip
+                       ["precision@2", "evidence_recall"], documents=corpus, rule="contains", **options)  # fmt: skip
 
 
 def test_lost_pieces_and_unwinnable_questions_are_counted_and_listed() -> None:
@@ -298,7 +298,7 @@ def test_gold_pieces_have_one_count(gold: list[dict[str, Any]], kinds: dict[str,
     """What a note on the gold, one on what is lost, and the funnel count: none judged 0, alternatives as one."""
     corpus = Chunks.of([NOVEL], lambda text: [(0, 10), (11, 20)])
     weighing = sy.weigh([{"qid": "q", "evidence": gold}], {"s": Outputs([{"qid": "q", "retrieved": corpus.ids}])},
-                        corpus=corpus, rule="contains")  # fmt: skip
+                        documents=corpus, rule="contains")  # fmt: skip
     mapping = report(weighing.scores("evidence_recall"))
     (funnel,) = sy.diagnose(weighing).funnels
     assert (mapping.kinds, len(mapping.lost), len(mapping.codes)) == (kinds, n_lost, n_lost)
@@ -326,7 +326,7 @@ def test_a_document_is_missing_where_all_chunks_or_all_documents_are_at_hand(tmp
     chunks = tmp_path / "chunks.jsonl"
     chunks.write_text(json.dumps(row) + "\n")
     for corpus in (chunks, [NOVEL]):
-        scores = sy.evaluate([{"qid": "q", "evidence": gold}], outputs(row), "evidence_recall", corpus=corpus)  # type: ignore
+        scores = sy.evaluate([{"qid": "q", "evidence": gold}], outputs(row), "evidence_recall", documents=corpus)  # type: ignore
         assert report(scores).lost == lost
         assert listed(scores) == [0.5]
 
@@ -347,7 +347,8 @@ def test_of_an_unknown_corpus_nothing_is_said_to_be_lost() -> None:
 def test_an_empty_corpus_holds_nothing() -> None:
     corpus = Chunks.of([NOVEL], lambda text: [])
     scores = sy.evaluate([{"qid": "q", "evidence": [{"doc": "novel", "start": 0, "end": 4}]}],
-                         {"s": Outputs([{"qid": "q", "retrieved": []}])}, "evidence_recall", corpus=corpus)  # fmt: skip
+                         {"s": Outputs([{"qid": "q", "retrieved": []}])}, "evidence_recall",
+                         documents=corpus)  # fmt: skip
     assert scores.unwinnable.tolist() == [[True]]
 
 
@@ -385,7 +386,7 @@ def test_evidence_goes_before_labels() -> None:
 def test_a_corpus_of_another_kind_is_refused() -> None:
     for corpus in (5, [], ["text"], {"d": "text"}):
         with pytest.raises(InputError, match="corpus: cannot be read from"):
-            sy.evaluate([{"qid": "q", "evidence": ["a"]}], {"q": ["c"]}, "mrr", corpus=corpus)
+            sy.evaluate([{"qid": "q", "evidence": ["a"]}], {"q": ["c"]}, "mrr", documents=corpus)
     assert Corpus().chunks is None
 
 

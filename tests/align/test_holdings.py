@@ -47,12 +47,12 @@ def weighed(form: str, language: str, spans: list[tuple[int, int]], *, how: str,
     question = [{"qid": "q", "query": "?", "evidence": [gold_of(form, doc.text, start, end)]}]
     if how == "chunks":
         corpus = Chunks.of([doc], lambda text: spans)
-        scores = sy.evaluate(question, {"q": corpus.ids}, MEASURES, corpus=corpus, unit="chunk", **options)
+        scores = sy.evaluate(question, {"q": corpus.ids}, MEASURES, documents=corpus, unit="chunk", **options)
     else:
         items = [{"id": f"c{i}", "doc": "d", "text": doc.text[a:b]} for i, (a, b) in enumerate(spans)]
         corpus = [doc] if how == "documents" else None
         scores = sy.evaluate(
-            question, {"s": Outputs([{"qid": "q", "retrieved": items}])}, MEASURES, corpus=corpus, **options
+            question, {"s": Outputs([{"qid": "q", "retrieved": items}])}, MEASURES, documents=corpus, **options
         )
     return [float(value) for value in scores.values[0, :, 0]]
 
@@ -143,7 +143,7 @@ def held(text: str, gold: tuple[int, int], borders: list[int], order: Any, rule:
     ids = sorted(corpus.ids, key=order)
     question = [{"qid": "q", "evidence": [{"doc": "d", "start": gold[0], "end": gold[1]}]}]
     measures = [f"evidence_recall@{k}" for k in range(1, len(ids) + 1)]
-    return [float(v) for v in sy.evaluate(question, {"q": ids}, measures, corpus=corpus, rule=rule).values[0, :, 0]]
+    return [float(v) for v in sy.evaluate(question, {"q": ids}, measures, documents=corpus, rule=rule).values[0, :, 0]]
 
 
 @examples(60)
@@ -169,7 +169,7 @@ def test_the_order_of_what_is_retrieved_does_not_matter_at_its_end(cutting: Any,
     shown = {i for a, b in spans for i in range(a, b)}
     want = float(len(gold & shown) >= 0.5 * len(gold))
     for ids in (corpus.ids, corpus.ids[::-1]):
-        assert sy.evaluate(question, {"q": ids}, "evidence_recall", corpus=corpus).means[0, 0] == want
+        assert sy.evaluate(question, {"q": ids}, "evidence_recall", documents=corpus).means[0, 0] == want
 
 
 @examples(60)
@@ -218,7 +218,9 @@ def test_useless_chunks_are_not_better_and_useful_ones_alike() -> None:
         pipeline = sy.Pipeline(documents, chunk=Windows(size), index="bm25", k=k)
         run = {line["qid"]: [passage.chunk_id for passage in pipeline.search(line["query"])] for line in asked}
         for rule in ("any", "share>=0.5"):
-            recall[size, rule] = float(sy.evaluate(asked, run, "evidence_recall", corpus=corpus, rule=rule).means[0, 0])
+            recall[size, rule] = float(
+                sy.evaluate(asked, run, "evidence_recall", documents=corpus, rule=rule).means[0, 0]
+            )
     assert recall[3, "any"] > recall[10, "any"] > recall[100, "any"]
     half = [recall[size, "share>=0.5"] for size in (100, 40, 10, 3)]
     assert half[0] == pytest.approx(half[1], abs=0.02)

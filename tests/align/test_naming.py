@@ -12,12 +12,12 @@ from steelyard.experiment.table.json import as_json, read_scores
 QUOTE = "up to 120 euros"
 
 
-def notes(evidence: list[Any], *items: dict[str, Any], corpus: Any = None, n: int = 1) -> list[Note]:
+def notes(evidence: list[Any], *items: dict[str, Any], documents: Any = None, n: int = 1) -> list[Note]:
     scores = sy.evaluate(
         [{"qid": f"q{i}", "evidence": evidence} for i in range(n)],
         {"s": sy.Outputs([{"qid": f"q{i}", "retrieved": list(items)} for i in range(n)])},
         "evidence_recall",
-        corpus=corpus,
+        documents=documents,
     )
     return list(scores.notes.get("s", ()))
 
@@ -62,10 +62,10 @@ def test_with_a_corpus_the_name_of_the_chunk_is_to_blame() -> None:
     gold = [{"doc": "travel", "quote": QUOTE}]
     placed = {"start": 0, "end": 23}
     want = Note("quote_elsewhere_in_corpus", {"n": 1, "query_id": "q0", "name": "travel", "retrieved": "export-7"})
-    assert notes(gold, chunk("export-7"), corpus=corpus) == [want]
-    assert notes(gold, chunk("export-7") | placed, corpus=corpus) == [want]
-    assert notes(gold, chunk("fees") | placed, corpus=corpus) == []
-    assert notes(gold, chunk("export-7"), chunk("travel", id="c2"), corpus=corpus) == []
+    assert notes(gold, chunk("export-7"), documents=corpus) == [want]
+    assert notes(gold, chunk("export-7") | placed, documents=corpus) == [want]
+    assert notes(gold, chunk("fees") | placed, documents=corpus) == []
+    assert notes(gold, chunk("export-7"), chunk("travel", id="c2"), documents=corpus) == []
 
 
 @pytest.mark.parametrize("piece", [{}, {"start": 0, "end": 9}, {"page": 2}])

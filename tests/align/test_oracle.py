@@ -45,7 +45,7 @@ def check(case: Case, scores: sy.Scores, world: World, min_gain: float, *, skipp
 @given(case=cases(corpus=True))
 def test_with_a_corpus(min_gain: float, case: Case) -> None:
     outputs = case.outputs(whole=False)
-    scores = sy.evaluate(case.questions, {"s": Outputs(outputs)}, MEASURES, corpus=case.chunks, rule=case.rule,
+    scores = sy.evaluate(case.questions, {"s": Outputs(outputs)}, MEASURES, documents=case.chunks, rule=case.rule,
                          unit="chunk", min_gain=min_gain)  # fmt: skip
     check(case, scores, case.world(complete=True), min_gain)
 

@@ -24,7 +24,7 @@ def config_of(folder: Path, truth: dict, run: dict, **settings: object) -> Bench
     (folder / "first.run").write_text("\n".join(rows) + "\n")
     (folder / "docs.jsonl").write_text("".join(f'{{"_id": "{d}", "text": "{d}"}}\n' for d in docs))
     (folder / "queries.jsonl").write_text("".join(f'{{"qid": "{q}", "query": "{q}?"}}\n' for q in truth))
-    named = {"truth": "qrels.txt", "candidates": "first.run", "documents": "docs.jsonl", "queries": "queries.jsonl"}
+    named = {"truth": "qrels.txt", "candidates": "first.run", "documents": "docs.jsonl", "questions": "queries.jsonl"}
     systems = {"none": {}, "mine": {"rerank": "lexical"}}
     return BenchConfig.of({**named, "systems": systems, **settings}, base=folder)
 

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-AGAINST = ("agreement", "ann.qrels", "near.qrels", "far.qrels", "--against", "ann", "--min-gain", 2)
+AGAINST = ("agreement", "ann.qrels", "near.qrels", "far.qrels", "--reference", "ann", "--min-gain", 2)
 
 
 def test_a_judge_near_a_person_and_one_far_off(folder: Path) -> None:
@@ -90,14 +90,14 @@ def test_scores_of_two_raters_have_no_alpha(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["ann.qrels"], "one rater alone (ann)"),
-        (["ann.qrels", "near.qrels", "--against", "anna"], "no rater is called 'anna'; did you mean ann?"),
+        (["ann.qrels", "near.qrels", "--reference", "anna"], "no rater is called 'anna'; did you mean ann?"),
         (
             ["ann.qrels", "near.qrels", "-f", "trec"],
             "invalid choice: 'trec' (choose from 'table', 'json', 'csv', 'markdown', 'latex')",
         ),
-        (["words.csv", "--scale", "ordinal"], "name all of them in order: categories, --categories"),
+        (["words.csv", "--measurement-level", "ordinal"], "name all of them in order: categories, --categories"),
         (["words.csv", "--raters", "ann,bo"], "has no column 'bo'; did you mean bob?"),
-        (["ann.qrels", "near.qrels", "--runs", "x.run"], "name it: against, --against"),
+        (["ann.qrels", "near.qrels", "--runs", "x.run"], "name it: --reference"),
         (["none.csv"], "none.csv: there is no such file"),
         (["ann.qrels", "near.qrels", "-o", "ann.qrels"], "is an input of this command"),
     ],

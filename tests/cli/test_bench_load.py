@@ -25,7 +25,7 @@ def queries(tmp_path: Path) -> Path:
 def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None:
     with sleepy_server(SleepySettings(service_s=0.005)) as server:
         done = steelyard(
-            "bench", "load", f"{server.url}ask", "--queries", queries, "--rate", "50,100", "--users", "2", *QUICK,
+            "bench", "load", f"{server.url}ask", "--questions", queries, "--rate", "50,100", "--users", "2", *QUICK,
             "--slo", "p95=500ms", "-o", tmp_path / "bench", "--lang", lang,
         )  # fmt: skip
     text, notice = done.stdout.decode(), done.stderr.decode()
@@ -42,7 +42,7 @@ def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None
 def test_a_missed_objective_is_an_exit_status(tmp_path: Path, queries: Path) -> None:
     """Every second request fails: no rate that is named holds, and no test is needed to say so."""
     with sleepy_server(SleepySettings(service_s=0.002, fail_every=2)) as server:
-        done = steelyard("bench", "load", server.url, "--queries", queries, "--rate", "100", "--duration", "1",
+        done = steelyard("bench", "load", server.url, "--questions", queries, "--rate", "100", "--duration", "1",
                          "--warm-up", "0", "-o", tmp_path / "bench")  # fmt: skip
     assert (done.returncode, b"too many errors" in done.stdout) == (1, True)
     gated = steelyard("gate", tmp_path / "bench")
@@ -73,11 +73,11 @@ def test_an_interruption_says_what_is_kept(queries: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, queries: Path, arguments: tuple[str, ...], message: str) -> None:
-    assert message in complaint("bench", "load", *arguments, "--queries", queries, "-o", tmp_path / "bench")
+    assert message in complaint("bench", "load", *arguments, "--questions", queries, "-o", tmp_path / "bench")
 
 
 def test_a_server_that_is_down_is_one_line(tmp_path: Path, queries: Path) -> None:
     line = complaint(
-        "bench", "load", "http://127.0.0.1:9/ask", "--rate", "1", "--queries", queries, "-o", tmp_path / "b"
+        "bench", "load", "http://127.0.0.1:9/ask", "--rate", "1", "--questions", queries, "-o", tmp_path / "b"
     )
     assert "none of the first 2 requests was answered" in line

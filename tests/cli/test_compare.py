@@ -146,7 +146,7 @@ def test_standard_input_once(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--strict",), "1 of 40 questions lack a value (keyword: 1), first 'zh-20'"),
+        (("--require-all",), "1 of 40 questions lack a value (keyword: 1), first 'zh-20'"),
         (("--baseline", "bm25"), "no system is called 'bm25'; there are keyword, hybrid"),
         (("--test", "anova"), "no test is called 'anova'; there are t, randomization, wilcoxon, sign and tukey"),
         (("--correction", "fdr"), "there are holm, bonferroni, bh, none"),
@@ -170,7 +170,7 @@ def test_one_run(demo: Path) -> None:
 
 def test_strict_passes_complete_runs(demo: Path, tmp_path: Path) -> None:
     shutil.copy(demo / "hybrid.jsonl", tmp_path / "again.jsonl")
-    text = printed("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--strict", cwd=demo)
+    text = printed("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "again.jsonl", "--require-all", cwd=demo)
     assert "equal on all 40 questions" in " ".join(text.split())
     assert "issing" not in text.partition("Signature:")[0]
 
@@ -330,8 +330,8 @@ def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
         (tmp_path / f"{name}.run").write_text("".join(lines))
     (tmp_path / "queries.tsv").write_text("q1\tshort\nq2\ta rather longer one\nq3\tone in the middle\n", "utf-8")
     runs = ("compare", "truth.txt", "x.run", "y.run")
-    assert "--queries FILE" in complaint(*runs, "--segments", "length", cwd=tmp_path)
-    text = printed(*runs, "--segments", "language", "--queries", "queries.tsv", cwd=tmp_path)
+    assert "--questions FILE" in complaint(*runs, "--segments", "length", cwd=tmp_path)
+    text = printed(*runs, "--segments", "language", "--questions", "queries.tsv", cwd=tmp_path)
     assert re.search(r"^English +3 ", text, re.M)
     assert "\none in the middle\n" in text
 
@@ -390,7 +390,7 @@ def test_names_and_queries_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     for name, order in (("x\x1b[31m", ["a\x07", "b\x9b"]), ("y", ["b\x9b", "a\x07"])):
         (tmp_path / f"{name}.json").write_text(json.dumps(dict.fromkeys(truth, order)))
     (tmp_path / "queries.tsv").write_text("".join(f"{query}\tring\x07 {i}\n" for i, query in enumerate(truth)), "utf-8")
-    text = printed("compare", "truth.json", "x\x1b[31m.json", "y.json", "--queries", "queries.tsv", cwd=tmp_path)
+    text = printed("compare", "truth.json", "x\x1b[31m.json", "y.json", "--questions", "queries.tsv", cwd=tmp_path)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert "ring␇" in text
 

@@ -45,7 +45,7 @@ def _judged(*options: str, **environment: str) -> tuple[int, str, str]:
 
 
 def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> None:
-    status, text, errors = _judged("--verdicts", "v.parquet")
+    status, text, errors = _judged("--into", "v.parquet")
     assert (status, errors) == (0, "")
     rows = {
         line.split("  ")[0] if line[0] != " " else line[2:].split("  ")[0]: line.split()
@@ -81,7 +81,7 @@ def test_counts_a_sentence_without_support_and_what_to_do_next(folder: Path) -> 
     ],
 )
 def test_what_it_says_to_weigh_was_judged(folder: Path, tables: str, measures: list[str]) -> None:
-    text = _judged("--verdicts", "v.parquet", "--tables", tables)[1]
+    text = _judged("--into", "v.parquet", "--tables", tables)[1]
     assert ("What next" in text) == bool(measures)
     if measures:
         command = shlex.split(text.splitlines()[-1])
@@ -91,13 +91,13 @@ def test_what_it_says_to_weigh_was_judged(folder: Path, tables: str, measures: l
 
 
 def test_json_has_all_of_it_and_chinese_speaks_chinese(folder: Path) -> None:
-    content = json.loads(_judged("--verdicts", "v.parquet", "-f", "json")[1])
+    content = json.loads(_judged("--into", "v.parquet", "-f", "json")[1])
     assert content["format"] == 1
     assert content["recipe"]["judge"]["name"] == "lexical"
     assert content["counts"]["dangling"] == 1
     assert [unit["query_id"] for unit in content["unsupported"]] == ["q1"]
     assert content["file"] == "v.parquet"
-    text = _judged("--verdicts", "v.parquet", "--lang", "zh", "-f", "markdown")[1]
+    text = _judged("--into", "v.parquet", "--lang", "zh", "-f", "markdown")[1]
     assert "没有依据" in text
     assert "（无依据：缺少“mcafé”；数字不符“31”）" in text
     assert "```\nsteelyard evaluate q.jsonl o.jsonl -m faithfulness -m answer_f1" in text
@@ -112,9 +112,9 @@ def test_a_dry_run_asks_and_writes_nothing(folder: Path) -> None:
 
 
 def test_a_judge_of_ones_own_and_its_failure(folder: Path) -> None:
-    assert _judged("--judge", f"{OWN}within", "--threshold", "0.4", "--verdicts", "own.parquet")[0] == 0
+    assert _judged("--judge", f"{OWN}within", "--threshold", "0.4", "--into", "own.parquet")[0] == 0
     assert Verdicts.read("own.parquet").recipe["judge"]["threshold"] == 0.4
-    status, _, errors = _judged("--judge", f"{OWN}fails", "--verdicts", "bad.parquet")
+    status, _, errors = _judged("--judge", f"{OWN}fails", "--into", "bad.parquet")
     assert status == 2
     assert errors.startswith("steelyard: judge fails: raised RuntimeError: no model <b>here</b>")
     assert errors.count("\n") == 1
@@ -123,20 +123,20 @@ def test_a_judge_of_ones_own_and_its_failure(folder: Path) -> None:
 
 
 _REFUSED = [
-    ([], "o: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"),
-    (["--verdicts", "q.jsonl"], "q.jsonl: is an input of this command"),
-    (["--verdicts", "no/v.parquet"], "no: is no folder; keep the verdicts elsewhere"),
-    (["--verdicts", "-"], "-: is no file; name one for the verdicts"),
-    (["--verdicts", "."], ".: is no file; name one for the verdicts"),
-    (["--judge", "lexicle", "--verdicts", "v"], "no judge is called 'lexicle'; did you mean lexical"),
-    (["--model", "m", "--verdicts", "v"], "judge lexical: takes no setting 'model'"),
-    (["--threshold", "2", "--verdicts", "v"], "judge lexical: threshold must be a number from 0 to 1, not 2.0"),
-    (["--judge", "embedding", "--verdicts", "v"], "judge embedding: model is missing"),
-    (["--judge", "nli", "--model", "./no/such", "--verdicts", "v"], "judge nli"),
-    (["--tables", "suport", "--verdicts", "v"], "no table is called 'suport'; did you mean support"),
-    (["-f", "latex", "--verdicts", "v"], "choose from 'table', 'json', 'markdown'"),
-    (["--no-cache", "--verdicts", "v"], "judge lexical: takes no setting 'cache'"),
-    (["--judge", "nomodule:x", "--verdicts", "v"], "there is no module 'nomodule'"),
+    ([], "o: is no run folder, in which verdicts could be kept; name a file for them: --into FILE"),
+    (["--into", "q.jsonl"], "q.jsonl: is an input of this command"),
+    (["--into", "no/v.parquet"], "no: is no folder; keep the verdicts elsewhere"),
+    (["--into", "-"], "-: is no file; name one for the verdicts"),
+    (["--into", "."], ".: is no file; name one for the verdicts"),
+    (["--judge", "lexicle", "--into", "v"], "no judge is called 'lexicle'; did you mean lexical"),
+    (["--model", "m", "--into", "v"], "judge lexical: takes no setting 'model'"),
+    (["--threshold", "2", "--into", "v"], "judge lexical: threshold must be a number from 0 to 1, not 2.0"),
+    (["--judge", "embedding", "--into", "v"], "judge embedding: model is missing"),
+    (["--judge", "nli", "--model", "./no/such", "--into", "v"], "judge nli"),
+    (["--tables", "suport", "--into", "v"], "no table is called 'suport'; did you mean support"),
+    (["-f", "latex", "--into", "v"], "choose from 'table', 'json', 'markdown'"),
+    (["--no-cache", "--into", "v"], "judge lexical: takes no setting 'cache'"),
+    (["--judge", "nomodule:x", "--into", "v"], "there is no module 'nomodule'"),
 ]
 
 
@@ -153,7 +153,7 @@ def test_ctrl_c_says_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("steelyard.experiment.judging.judge_run", interrupt)
-    status, _, errors = _judged("--verdicts", "v.parquet")
+    status, _, errors = _judged("--into", "v.parquet")
     assert status == 130
     assert "interrupted; no verdicts were written" in errors
 
@@ -163,7 +163,7 @@ def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
     from tests.judges.llm_server import PATH, judging
 
     with judging() as server:
-        options = ["--judge", "llm", "--model", "m", "--base-url", server.base_url, "--verdicts", "v.parquet",
+        options = ["--judge", "llm", "--model", "m", "--base-url", server.base_url, "--into", "v.parquet",
                    "--tables", "grounded,said", "--price", "1,2"]  # fmt: skip
         plan = json.loads(_judged(*options, "--dry-run", "-f", "json")[1])
         assert (plan["n_calls"], plan["n_cached"], len(server.seen(PATH))) == (4, 0, 0)
@@ -180,13 +180,13 @@ def test_a_model_is_asked_once_and_its_calls_are_told(folder: Path) -> None:
         assert "0 calls, 4 answers from the cache, 0 tokens" in text
         budget = json.loads(_judged(*options, "--no-cache", "--budget", "1tokens", "-f", "json")[1])
         assert set(budget["not_judged"]) == {"budget", "not asked"}
-        claims = json.loads(_judged(*options, "--units", "claims", "-f", "json")[1])
+        claims = json.loads(_judged(*options, "--answer-units", "claims", "-f", "json")[1])
         assert claims["recipe"]["units"] == "claims"
-    assert "judge lexical splits no sentences into claims" in _judged("--units", "claims", "--verdicts", "v")[2]
+    assert "judge lexical splits no sentences into claims" in _judged("--answer-units", "claims", "--into", "v")[2]
 
 
 COMMANDS = [
-    ("judge", "q.jsonl", "o.jsonl", "--verdicts", "v.parquet", "--tables", "support"),
+    ("judge", "q.jsonl", "o.jsonl", "--into", "v.parquet", "--tables", "support"),
     ("label", "q.jsonl", "o.jsonl", "-o", "t.jsonl"),
     ("selftest", "-n", "2"),
 ]
@@ -236,7 +236,7 @@ def test_a_judge_without_its_model_says_how_to_name_it(folder: Path, command: tu
     [
         "evaluate q.jsonl o.jsonl -m faithfulness --judge {}",
         "compare q.jsonl o.jsonl b=o.jsonl -m faithfulness --judge {}",
-        "judge q.jsonl o.jsonl --verdicts v.parquet --panel {},lexical",
+        "judge q.jsonl o.jsonl --into v.parquet --panel {},lexical",
     ],
 )
 def test_a_judge_whose_verdicts_are_missing_is_run_by_the_command_that_is_named(
@@ -248,14 +248,14 @@ def test_a_judge_whose_verdicts_are_missing_is_run_by_the_command_that_is_named(
 
 
 def test_what_a_judge_prints_does_not_stand_among_the_result(folder: Path) -> None:
-    status, text, errors = _judged("--judge", f"{OWN}prints", "--verdicts", "v.parquet", "-f", "json")
+    status, text, errors = _judged("--judge", f"{OWN}prints", "--into", "v.parquet", "-f", "json")
     assert status == 0
     assert json.loads(text)["recipe"]["judge"]["name"] == "prints"
     assert "<I am a judge>" in errors
 
 
 def test_a_judge_that_exits_does_not_end_the_command_as_if_all_were_done(folder: Path) -> None:
-    status, text, errors = _judged("--judge", f"{OWN}exits", "--verdicts", "v.parquet")
+    status, text, errors = _judged("--judge", f"{OWN}exits", "--into", "v.parquet")
     assert (status, text) == (2, "")
     assert errors.startswith("steelyard: judge exits: raised SystemExit: 0, on each of ")
     assert not (folder / "v.parquet").exists()
@@ -264,7 +264,7 @@ def test_a_judge_that_exits_does_not_end_the_command_as_if_all_were_done(folder:
 @pytest.mark.parametrize("format", ["table", "json", "markdown"])
 @pytest.mark.parametrize("name", ["Odd", "Lost"])
 def test_odd_counts_and_thresholds_can_be_shown(folder: Path, name: str, format: str) -> None:
-    status, _, errors = _judged("--judge", f"{OWN}{name}", "--verdicts", "v.parquet", "-f", format)
+    status, _, errors = _judged("--judge", f"{OWN}{name}", "--into", "v.parquet", "-f", format)
     assert (status, errors) == (0, "")
     options = ("-m", "faithfulness", "--verdicts", "v.parquet", "--lang", "zh")
     assert steelyard("evaluate", "q.jsonl", "o.jsonl", *options).returncode == 0
@@ -273,14 +273,14 @@ def test_odd_counts_and_thresholds_can_be_shown(folder: Path, name: str, format:
 def test_a_long_sentence_without_support_is_cut_and_in_one_line(folder: Path) -> None:
     line = {**LINES[0], "answer": "a café\nKept in b " * 2_000}
     (folder / "o.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    status, text, _ = _judged("--verdicts", "v.parquet")
+    status, text, _ = _judged("--into", "v.parquet")
     assert status == 0
     assert len(text) < 4_000
     assert "\nKept in b" not in text
 
 
 def test_an_odd_recipe_is_kept_without_its_key(folder: Path) -> None:
-    status, text, _ = _judged("--judge", f"{OWN}Odd", "--verdicts", "v.parquet", "-f", "json")
+    status, text, _ = _judged("--judge", f"{OWN}Odd", "--into", "v.parquet", "-f", "json")
     assert status == 0
     kept = Verdicts.read("v.parquet").recipe["judge"]
     assert (kept["name"], kept["api_key"], kept["half"]) == ("../my judge/v1.2", "***", "\ufffd")
@@ -299,7 +299,7 @@ def test_texts_that_no_terminal_should_be_sent_are_shown_as_they_are(folder: Pat
     for name, rows in (("q.jsonl", questions), ("o.jsonl", lines)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     options = {
-        "judge": ["--verdicts", "v.parquet", "--format", "markdown"],
+        "judge": ["--into", "v.parquet", "--format", "markdown"],
         "evaluate": ["-m", "faithfulness", "-q"],
         "diagnose": ["--lang", "zh"],
         "report": ["--output", "report.html", "-m", "faithfulness"],
@@ -315,8 +315,8 @@ def test_texts_that_no_terminal_should_be_sent_are_shown_as_they_are(folder: Pat
 def test_files_whose_names_are_no_utf8_are_judged_weighed_and_named(folder: Path, format: str) -> None:
     outputs, verdicts = (os.fsdecode(name) for name in (b"o\xff.jsonl", b"v\xff.parquet"))
     (folder / "o.jsonl").rename(folder / outputs)
-    for command, options in (("judge", []), ("evaluate", ["-m", "faithfulness"])):
-        words = ["q.jsonl", outputs, "--verdicts", verdicts, *options, "-f", format]
+    for command, *options in (("judge", "--into"), ("evaluate", "-m", "faithfulness", "--verdicts")):
+        words = ["q.jsonl", outputs, *options, verdicts, "-f", format]
         assert steelyard(command, *words).returncode == 0
         done = steelyard(command, *words, "-o", f"{command}.txt")
         assert (done.returncode, done.stderr) == (0, b"")

@@ -129,7 +129,7 @@ def measured(folder: Path) -> object:
 
 
 def asked(url: str, output: str) -> list[str]:
-    return ["judge", "q.jsonl", "o.jsonl", "--judge", "llm", "--model", "m", "--base-url", url, "--verdicts", output,
+    return ["judge", "q.jsonl", "o.jsonl", "--judge", "llm", "--model", "m", "--base-url", url, "--into", output,
             "--tables", "grounded", "--concurrency", "4"]  # fmt: skip
 
 

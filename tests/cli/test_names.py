@@ -94,21 +94,23 @@ def test_a_run_and_its_gate_say_it_too(paths: tuple[Path, Path, Path], tmp_path:
         questions,
         [json.loads(line) | {"query": str(i)} for i, line in enumerate(questions.read_text("utf-8").splitlines())],
     )
-    command = ("run", "--target", "searching:search", "-q", questions, "-o", "out", "--lang", "en")
+    command = ("run", "--target", "searching:search", "--questions", questions, "-o", "out", "--lang", "en")
     note = "8 gold quotes count as not retrieved"
     assert note in said(*command, cwd=tmp_path)
     assert note in said("gate", "out", "--truth", questions, "--max-missing", 0, "--lang", "en", cwd=tmp_path)
 
 
 def test_the_documents_bring_the_names_together(paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """With `--corpus` the gold is placed by its document; the name of the chunks is still nobody's."""
+    """With `--documents` the gold is placed by its document; the name of the chunks is still nobody's."""
     questions, new, _ = paths
     (tmp_path / "documents").mkdir()
     text = "\n".join(json.loads(line)["evidence"][0]["quote"] for line in questions.read_text("utf-8").splitlines())
     (tmp_path / "documents" / "差旅.md").write_text(text, encoding="utf-8")
-    lines = said("evaluate", questions, new, "--corpus", tmp_path / "documents", "--lang", "en")
+    lines = said("evaluate", questions, new, "--documents", tmp_path / "documents", "--lang", "en")
     assert "8 gold quotes count as not retrieved" in lines
     assert "call it as the corpus does." in lines
     write(new, [json.loads(line.replace("export-7", "kb/差旅.md")) for line in new.read_text("utf-8").splitlines()])
-    assert "word for word" not in said("evaluate", questions, new, "--corpus", tmp_path / "documents", "--lang", "en")
+    assert "word for word" not in said(
+        "evaluate", questions, new, "--documents", tmp_path / "documents", "--lang", "en"
+    )
     assert "word for word" not in said("evaluate", questions, new, "--lang", "en")

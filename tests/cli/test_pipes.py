@@ -17,9 +17,9 @@ TREC = {"ok.qrels": "q1 0 a 1\nq1 0 b 0\nq2 0 a 1\n", "ok.run": "q1 Q0 a 1 2.0 t
 COMMANDS = [
     "evaluate *ok.qrels a=*ok.run -f csv",
     "evaluate *pilot.jsonl a=*hybrid.jsonl -f csv",
-    "evaluate pilot.jsonl hybrid.jsonl -f csv --queries *pilot.jsonl",
+    "evaluate pilot.jsonl hybrid.jsonl -f csv --questions *pilot.jsonl",
     "evaluate ok.qrels ok.run -f csv --profile *faq.toml",
-    "evaluate pilot.jsonl hybrid.jsonl -f csv --corpus *chunks.jsonl",
+    "evaluate pilot.jsonl hybrid.jsonl -f csv --documents *chunks.jsonl",
     "compare *pilot.jsonl a=*hybrid.jsonl b=*keyword.jsonl -f csv",
     "diagnose *pilot.jsonl a=*hybrid.jsonl",
     "plan *pilot.jsonl a=*keyword.jsonl --difference 0.05",
@@ -85,7 +85,7 @@ def test_a_pipe_is_read_as_the_file_is(command: str, folder: Path) -> None:
         ("evaluate ok.qrels - -f csv", "ok.run"),
         ("evaluate - ok.run -f csv", "ok.qrels"),
         ("evaluate ok.qrels ok.run --profile -", "faq.toml"),
-        ("evaluate ok.qrels ok.run --queries -", "pilot.jsonl"),
+        ("evaluate ok.qrels ok.run --questions -", "pilot.jsonl"),
         ("trec-eval ok.qrels -", "ok.run"),
         ("convert - x.json", "ok.run"),
         ("convert - -", "ok.qrels"),
@@ -113,7 +113,7 @@ def test_a_named_pipe_is_opened_once(folder: Path) -> None:
         ("run -", "is no file; a configuration has a folder, from which its paths count"),
         ("run --documents documents --questions -", "questions: standard input (-) cannot be read again"),
         ("evaluate - -", "standard input (-) can be read once only"),
-        ("evaluate pilot.jsonl hybrid.jsonl --corpus -", "standard input: holds no chunks"),
+        ("evaluate pilot.jsonl hybrid.jsonl --documents -", "standard input: holds no chunks"),
     ],
 )
 def test_what_cannot_be_a_pipe_says_why(command: str, says: str, folder: Path) -> None:

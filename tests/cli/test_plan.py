@@ -30,7 +30,7 @@ def test_it_is_written_into_files(demo: Path, tmp_path: Path) -> None:
 
 
 def test_it_fits_the_terminal_and_speaks_chinese(demo: Path) -> None:
-    text = printed(*PILOT, "--difference", 0.05, "--systems", 4, cwd=demo, columns=60)
+    text = printed(*PILOT, "--difference", 0.05, "--n-systems", 4, cwd=demo, columns=60)
     assert max(map(len, text.splitlines())) <= 60
     assert "个问题（配对 t 检验" in printed("plan", "--sd", 0.2, "--difference", 0.05, "--lang", "zh").replace("\n", "")
 

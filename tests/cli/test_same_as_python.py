@@ -56,7 +56,7 @@ def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options
     """What pooling prints once the command has: the form may not be there any more."""
     form = Path("pooled", "form.html").read_bytes()
     shutil.rmtree("pooled")
-    into = "quoted.jsonl" if options.get("kind") == "quotes" else "grades.jsonl"
+    into = "quoted.jsonl" if options.get("task") == "quotes" else "grades.jsonl"
     pooled = sy.review.pool("halls.jsonl", [sources], "pooled", into, **options)
     assert pooled.form.read_bytes() == form
     shutil.rmtree("pooled")
@@ -85,9 +85,9 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 ).text("json", per_query=True),
         ),
         (
-            "span.jsonl places.jsonl -m span_recall@1 --corpus text.md --rule contains --steps lower -f csv",
+            "span.jsonl places.jsonl -m span_recall@1 --documents text.md --rule contains --steps lower -f csv",
             lambda: sy.evaluate(
-                    "span.jsonl", "places.jsonl", "span_recall@1", corpus="text.md", rule="contains", steps=["lower"]
+                    "span.jsonl", "places.jsonl", "span_recall@1", documents="text.md", rule="contains", steps=["lower"]
                 ).text("csv"),
         ),
         (
@@ -101,8 +101,8 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 ).text(lang="en", width=80),
         ),
         (
-            "a.qrels keyword.jsonl hybrid.jsonl --queries talks.jsonl --cluster talk",
-            lambda: sy.evaluate("a.qrels", RUNS, queries="talks.jsonl", cluster="talk").text(lang="en", width=80),
+            "a.qrels keyword.jsonl hybrid.jsonl --questions talks.jsonl --cluster talk",
+            lambda: sy.evaluate("a.qrels", RUNS, questions="talks.jsonl", cluster="talk").text(lang="en", width=80),
         ),
         (
             "--profile faq",
@@ -111,18 +111,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "agreement": [
         (
-            "a.qrels b=c.qrels --against b --min-gain 1 --runs keyword.jsonl --runs hybrid.jsonl --runs seed-1.jsonl "
+            "a.qrels b=c.qrels --reference b --min-gain 1 --runs keyword.jsonl --runs hybrid.jsonl --runs seed-1.jsonl "
             "--measure mrr -f json",
             lambda: sy.agreement(
-                    ["a.qrels", "b=c.qrels"], against="b", min_gain=1,
+                    ["a.qrels", "b=c.qrels"], reference="b", min_gain=1,
                     runs=["keyword.jsonl", "hybrid.jsonl", "seed-1.jsonl"], measure="mrr",
                 ).text("json"),
         ),
         (
-            "raters.csv --item a --item b --question q --raters ann,bob --categories no,yes --scale nominal --seed 3",
+            "raters.csv --item a --item b --question q --raters ann,bob --categories no,yes --seed 3 "
+            "--measurement-level nominal",
             lambda: sy.agreement(
                     "raters.csv", item=["a", "b"], question="q", raters=["ann", "bob"], categories=["no", "yes"],
-                    scale="nominal", seed=3,
+                    measurement_level="nominal", seed=3,
                 ).text(lang="en", width=80),
         ),
     ],
@@ -151,8 +152,8 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.compare(sy.weigh(TRUTH, RUNS, cluster="doc"), margin=0.05).text(lang="en", width=80),
         ),
         (
-            "a.qrels keyword.jsonl hybrid.jsonl --queries pilot.jsonl --segments language -f json",
-            lambda: sy.compare(sy.weigh("a.qrels", RUNS, queries="pilot.jsonl"), segments="language").text("json"),
+            "a.qrels keyword.jsonl hybrid.jsonl --questions pilot.jsonl --segments language -f json",
+            lambda: sy.compare(sy.weigh("a.qrels", RUNS, questions="pilot.jsonl"), segments="language").text("json"),
         ),
     ],
     "plan": [
@@ -161,7 +162,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.plan(sy.weigh(TRUTH, RUNS), difference=0.05).text(lang="en", width=80),
         ),
         (
-            "pilot.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --systems 4 --missing skip -f json",
+            "pilot.jsonl hybrid.jsonl -m mrr --difference 0.1 --power .9 --n-systems 4 --missing skip -f json",
             lambda: sy.plan(
                     sy.weigh(TRUTH, RUNS[1:]), measures="mrr", difference=0.1, power=0.9, n_systems=4, missing="skip"
                 ).text("json"),
@@ -183,11 +184,11 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "judge": [
         (
-            "answers.jsonl run=answers.jsonl --verdicts v.parquet --threshold 0.5",
+            "answers.jsonl run=answers.jsonl --into v.parquet --threshold 0.5",
             lambda: _judged_text("table", save="v.parquet", threshold=0.5),
         ),
         (
-            "answers.jsonl run=answers.jsonl --dry-run --tables support,joint -f json --verdicts v.parquet",
+            "answers.jsonl run=answers.jsonl --dry-run --tables support,joint -f json --into v.parquet",
             lambda: plan_judging(
                 "answers.jsonl", "run=answers.jsonl", options=JudgeOptions(tables=["support", "joint"])
             ).text(
@@ -222,10 +223,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: _pooled(n=5, scale="0-3", depth=2, seed=3),
         ),
         (
-            "halls.jsonl text.md -o pooled --into quoted.jsonl --kind quotes --unit document -f json --title Gold "
+            "halls.jsonl text.md -o pooled --into quoted.jsonl --task quotes --unit document -f json --title Gold "
             "--instructions text.md --lang zh",
             lambda: _pooled(
-                "text.md", "json", kind="quotes", unit="document", title="Gold", instructions="A few words.", lang="zh"
+                "text.md", "json", task="quotes", unit="document", title="Gold", instructions="A few words.", lang="zh"
             ),
         ),
     ],
@@ -237,7 +238,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
-            "review/items.json review/ann.json --labels labels.json -f json",
+            "review/items.json review/ann.json --into labels.json -f json",
             lambda: sy.review.import_labels("review/ann.json", into="labels.json").text("json", lang="en"),
         ),
     ],
@@ -265,10 +266,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
         (
-            "halls.jsonl halls=halls.jsonl --labels decided.json --target 0.9 --seed 3 -f markdown "
+            "halls.jsonl halls=halls.jsonl --labels decided.json --min-precision 0.9 --seed 3 -f markdown "
             "-o calibration.json --examples text.md",
             lambda: sy.review.calibrate(
-                    "halls.jsonl", "halls=halls.jsonl", labels="decided.json", target=0.9, seed=3,
+                    "halls.jsonl", "halls=halls.jsonl", labels="decided.json", min_precision=0.9, seed=3,
                     examples=["A few words."],
                 ).text("markdown", lang="en"),
         ),
@@ -351,9 +352,9 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     ],
     "bench load": [
         (
-            f"{ASKED} --queries pilot.jsonl --rate 50 --duration 0.2 --warm-up 0 --slo p95=1s -o loaded --lang en",
+            f"{ASKED} --questions pilot.jsonl --rate 50 --duration 0.2 --warm-up 0 --slo p95=1s -o loaded --lang en",
             lambda: sy.load_test(
-                    ASKED, queries="pilot.jsonl", rate=50, duration=0.2, warm_up=0, slo={"p95": 1}, folder="loaded"
+                    ASKED, questions="pilot.jsonl", rate=50, duration=0.2, warm_up=0, slo={"p95": 1}, folder="loaded"
                 ).text(lang="en", width=80),
         ),
     ],

@@ -28,7 +28,7 @@ TABLE = pl.DataFrame(COLUMNS)
 
 @pytest.fixture(scope="module")
 def against() -> sy.Agreement:
-    return sy.agreement(TABLE, against="human", min_gain=2, n_resamples=500)
+    return sy.agreement(TABLE, reference="human", min_gain=2, n_resamples=500)
 
 
 def test_statistics_are_those_of_the_plain_functions(against: sy.Agreement) -> None:
@@ -89,7 +89,7 @@ def test_questions_are_resampled_and_not_items() -> None:
     """Copies of each item are no further evidence: with their question named, they leave the interval as it is."""
     copies = pl.concat([TABLE.with_columns(pl.col("item") + f"-{copy}", question="item") for copy in range(5)])
     wide, narrow, single = (
-        sy.agreement(table, against="human", question=question, n_resamples=4_000).pairs[0].estimates["kappa"]
+        sy.agreement(table, reference="human", question=question, n_resamples=4_000).pairs[0].estimates["kappa"]
         for table, question in ((copies, "question"), (copies.drop("question"), None), (TABLE.drop("question"), None))
     )
     assert wide.value == pytest.approx(single.value)
@@ -106,7 +106,7 @@ def test_words_have_no_order_until_it_is_named() -> None:
     assert named.scale == "ordinal"
     assert {"kappa_quadratic", "alpha_interval", "binary_kappa"} <= set(named.pairs[0].estimates)
     with pytest.raises(InputError, match="name all of them in order"):
-        sy.agreement(words, scale="interval")
+        sy.agreement(words, measurement_level="interval")
 
 
 def test_labels_of_others_lie_not_between_those_of_a_pair() -> None:
@@ -137,7 +137,7 @@ def test_scores_are_no_labels() -> None:
     """More than 50 values: no kappa, yet AUC and correlations, with intervals."""
     scores = RNG.random(120)
     data = {"human": dict(enumerate((TRUTH > 1).astype(int).tolist())), "score": dict(enumerate(scores.tolist()))}
-    pair = sy.agreement(data, against="human", min_gain=1, n_resamples=200).pairs[0]
+    pair = sy.agreement(data, reference="human", min_gain=1, n_resamples=200).pairs[0]
     assert set(pair.estimates) == {"mean_difference", "spearman", "kendall", "auc"}
     estimate = pair.estimates["auc"]
     assert estimate.value == pytest.approx(auc(scores, TRUTH > 1))
@@ -165,7 +165,7 @@ def retrieval() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_order_of_systems_by_each_raters_grades(retrieval: tuple[dict[str, Any], dict[str, Any]]) -> None:
     labels, runs = retrieval
-    systems = sy.agreement(labels, against="truth", runs=runs, measure="ndcg@5", n_resamples=500).systems
+    systems = sy.agreement(labels, reference="truth", runs=runs, measure="ndcg@5", n_resamples=500).systems
     assert [row.rater for row in systems] == ["near", "random"]
     near, random = systems
     means = {name: sy.evaluate(labels[name], runs, "ndcg@5").means[:, 0] for name in labels}
@@ -179,11 +179,14 @@ def test_order_of_systems_by_each_raters_grades(retrieval: tuple[dict[str, Any],
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"against": "humans"}, "no rater is called 'humans'; did you mean human?"),
-        ({"scale": "ratio"}, "no scale is called 'ratio'"),
+        ({"reference": "humans"}, "no rater is called 'humans'; did you mean human?"),
+        ({"measurement_level": "ratio"}, "no scale is called 'ratio'"),
         ({"measure": "map"}, "a measure (map) without runs"),
-        ({"runs": {"s": {"q": ["d"]}}}, "name it: against, --against"),
-        ({"runs": {"s": {"q": ["d"]}}, "against": "human"}, "labels have to be numbers, on items that are a query_id"),
+        ({"runs": {"s": {"q": ["d"]}}}, "name it: --reference"),
+        (
+            {"runs": {"s": {"q": ["d"]}}, "reference": "human"},
+            "labels have to be numbers, on items that are a query_id",
+        ),
         ({"min_gain": "good"}, "min_gain 'good' is no label; they are 0, 1, 2, 3"),
         ({"min_gain": 4}, "min_gain is 4, and labels go from 0 to 3; choose one above the lowest"),
         ({"min_gain": 0}, "min_gain is 0"),
@@ -203,4 +206,4 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
 def test_two_runs_have_no_order_to_speak_of(retrieval: tuple[dict[str, Any], dict[str, Any]]) -> None:
     labels, runs = retrieval
     with pytest.raises(InputError, match="2 runs; the order of systems takes 3 or more"):
-        sy.agreement(labels, against="truth", runs={name: runs[name] for name in ("s0", "s1")})
+        sy.agreement(labels, reference="truth", runs={name: runs[name] for name in ("s0", "s1")})

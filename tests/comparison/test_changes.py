@@ -51,8 +51,8 @@ B = {"q0": ["gold", "x"], "q1": ["x", "gold"], "q2": ["gold", "x", "poor"], "q3"
 
 
 def of(runs: Mapping[str, Mapping[str, Sequence[str]]], measure: str = "mrr@3", **options) -> Changes:
-    queries = options.pop("queries", None)
-    weighing = weigh(TRUTH, runs, queries=queries)
+    queries = options.pop("questions", None)
+    weighing = weigh(TRUTH, runs, questions=queries)
     scores = weighing.scores(measure, missing="skip")
     first, *others = runs
     (found,) = changes(weighing, scores, baseline=first, systems=others, **options)
@@ -113,7 +113,7 @@ def test_questions_that_one_system_lacks_do_not_count() -> None:
 
 def test_the_text_of_a_question() -> None:
     asked = sy.Questions([{"qid": query, "query": f"{query}?"} for query in TRUTH])
-    assert of({"a": A, "b": B}, queries=asked).gained[0].query == "q2?"
+    assert of({"a": A, "b": B}, questions=asked).gained[0].query == "q2?"
 
 
 GOLD = [{"qid": "q", "query": "?", "evidence": [{"doc": "d", "start": 0, "end": 5}]}]

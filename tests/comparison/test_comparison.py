@@ -518,15 +518,15 @@ def test_what_evaluate_skips_is_left_out_and_counted_by_system() -> None:
     assert (counted.lacking, counted.missing) == ({"mrr": {}}, {"part": 2})
     assert counted.recipe["missing"] == "zero"
     with pytest.raises(sy.InputError, match=r"mrr: 2 of 6 questions lack a value \(part: 2\), first 'q4'"):
-        sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"), strict=True)
+        sy.compare(sy.evaluate(truth, {"full": full, "part": part}, "mrr"), require_all=True)
 
 
 def test_strict_refuses_holes() -> None:
     holed = drawn(2, 12)[:, 0]
     holed[1, [3, 5]] = np.nan
     with pytest.raises(sy.InputError, match=r"map: 2 of 12 questions lack a value \(b: 2\), first 'q3'"):
-        sy.compare(scores_of(holed), strict=True)
-    assert sy.compare(scores_of(drawn(2)), strict=True).left_out == {"map": 0}
+        sy.compare(scores_of(holed), require_all=True)
+    assert sy.compare(scores_of(drawn(2)), require_all=True).left_out == {"map": 0}
 
 
 def test_no_common_question() -> None:
@@ -787,7 +787,7 @@ EARLY = {query: ["gold", "x"] if query != "q5" else ["x", "gold"] for query in T
 
 def test_a_weighing_shows_all_that_the_command_prints() -> None:
     questions = sy.Questions([{"qid": query, "query": "who?", "tags": [f"t{query > 'q2'}"]} for query in TRUTH])
-    weighing = sy.weigh(TRUTH, {"late": LATE, "early": EARLY}, queries=questions)
+    weighing = sy.weigh(TRUTH, {"late": LATE, "early": EARLY}, questions=questions)
     comparison = sy.compare(weighing, measures="mrr", segments="tag")
     assert comparison.frame.equals(
         sy.compare(weighing.scores("mrr"), segments=segments(weighing.questions, weighing.query_ids, "tag")).frame

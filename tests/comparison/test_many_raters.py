@@ -113,7 +113,7 @@ def test_too_many_raters_have_alpha_and_a_hint(lang: str, sentences: list[str]) 
     text = many.text(lang=lang)
     for sentence in sentences:
         assert sentence in text
-    against = sy.agreement(crowd(120, 30), against="r0", n_resamples=50, progress=lambda *call: done.append(call))
+    against = sy.agreement(crowd(120, 30), reference="r0", n_resamples=50, progress=lambda *call: done.append(call))
     assert len(against.pairs) == 119
     assert done[0] == ("pairs", 0, 119)
 

@@ -50,7 +50,7 @@ def test_clusters_of_ones_own() -> None:
 
 def test_an_unknown_field_is_refused_with_the_nearest() -> None:
     with pytest.raises(
-        InputError, match=r"cluster 'talks': no question has such a field \(did you mean talk\?\).*--queries"
+        InputError, match=r"cluster 'talks': no question has such a field \(did you mean talk\?\).*--questions"
     ):
         clusters("talks")
     # What has a meaning of its own is no field.

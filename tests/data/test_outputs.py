@@ -286,7 +286,7 @@ def test_a_run_folder_brings_its_corpus(tmp_path: Path) -> None:
     measures = ["precision@1", "recall@1", "span_recall@1"]
     assert values(gold, folder, measures) == [[1], [0.5], [0.5]]
     ids = {"q": ["d#2", "d#1"]}
-    assert values(gold, ids, measures, corpus=folder) == values(gold, folder, measures)
+    assert values(gold, ids, measures, documents=folder) == values(gold, folder, measures)
 
 
 def test_a_run_folder_that_was_interrupted(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_chunks_from_a_file(tmp_path: Path) -> None:
     table = read_chunks(path)
     assert (table.ids, table.complete, table.start.tolist()) == (["c1", "c2"], True, [0, -1])
     gold = [{"qid": "q", "evidence": [{"text": "dog"}, {"text": "no such"}]}, {"qid": "p", "evidence": ["nowhere"]}]
-    scores = sy.evaluate(gold, {"q": ["c2"], "p": ["c1"]}, ["recall", "precision@1"], corpus=path)
+    scores = sy.evaluate(gold, {"q": ["c2"], "p": ["c1"]}, ["recall", "precision@1"], documents=path)
     assert scores.values[0].tolist() == [[0, 0.5], [0, 1]]
     assert scores.unwinnable.tolist() == [[True, False]]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"id": "c1", "text": "x"}]))

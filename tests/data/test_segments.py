@@ -84,7 +84,7 @@ def test_longer_questions_are_never_in_a_shorter_segment(counts: list[int]) -> N
 @pytest.mark.parametrize(
     ("by", "said"),
     [
-        ("tag", "none of 2 questions has a tag; give questions with `tags`, or a file of them with --queries FILE"),
+        ("tag", "none of 2 questions has a tag; give questions with `tags`, or a file of them with --questions FILE"),
         ("language", "no text is known of any of 2 questions; give questions with texts, or a file of them"),
         ("length", "no text is known of any of 2 questions"),
         ("topic", "no segments are called 'topic'; there are tag, language, length"),

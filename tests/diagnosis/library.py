@@ -74,4 +74,4 @@ def outputs(
 
 def weighed(asked: list[dict[str, Any]], *systems: Outputs, cut: Iterable[int] = (), rule: str = "any") -> Weighing:
     """Systems on the gold of the questions, over the whole library."""
-    return weigh(asked, list(systems), corpus=corpus(len(asked), cut=cut), rule=rule)
+    return weigh(asked, list(systems), documents=corpus(len(asked), cut=cut), rule=rule)

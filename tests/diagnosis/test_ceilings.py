@@ -58,7 +58,7 @@ def test_of_pieces_it_lies_between_the_list_and_the_best_order(
         chunks = Chunks.of(
             [Document("d", "x" * 100)], lambda text, step=step: [(a * step, a * step + 20) for a in range(5)]
         )
-        a = weigh(asked, Outputs(lines), corpus=chunks, rule=rule).alignments[0]
+        a = weigh(asked, Outputs(lines), documents=chunks, rule=rule).alignments[0]
         got, value = spec(perfect_reranking(a, n))[0], spec(a)
         assert value[0] <= got + 1e-12
         assert got <= value[1:].max() + 1e-12

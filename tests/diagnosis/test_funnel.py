@@ -41,7 +41,7 @@ def test_stage(case: dict[str, Any]) -> None:
     other = {"qid": "other", "query": "?", "evidence": [{"doc": "g0", "start": 0, "end": 9}]}
     lines = [{"qid": "other", "retrieved": ["f3#1"]}, *([{"qid": "q", **told}] if told else [])]
     weighing = weigh(
-        [{"qid": "q", "query": "?", "evidence": evidence}, other], Outputs(lines), corpus=small_corpus(), rule=rule
+        [{"qid": "q", "query": "?", "evidence": evidence}, other], Outputs(lines), documents=small_corpus(), rule=rule
     )
     (found,) = funnels(weighing, 2)
     assert STAGES[found.stage[list(found.query_ids).index("q")]] == case["want"]
@@ -91,7 +91,7 @@ def test_what_a_reranker_pushed_out_counts_less_what_it_pulled_up() -> None:
         {"qid": "q", "query": "?", "evidence": [{"doc": name, "start": 0, "end": 1} for name in ("f0", "f1", "f2")]}
     ]
     line = {"qid": "q", "retrieved": ["f2#1", "f3#1"], "candidates": ["f0#1", "f1#1", "f2#1", "f3#1"]}
-    (found,) = funnels(weigh(asked, Outputs([line]), corpus=small_corpus()), 2)
+    (found,) = funnels(weigh(asked, Outputs([line]), documents=small_corpus()), 2)
     assert found.n_at_stage == dict.fromkeys(STAGES, 0) | {"found": 1, "reranked_out": 1, "below_k": 1}
 
 
@@ -100,7 +100,7 @@ def test_what_a_reranker_pushed_out_counts_less_what_it_pulled_up() -> None:
 def test_against_a_naive_walk(case: Case, k: int) -> None:
     """Each group of pieces is walked down the list by itself."""
     lines = case.outputs(whole=False)
-    weighing = weigh(case.questions, Outputs(lines), corpus=case.chunks, rule=case.rule, unit="chunk")
+    weighing = weigh(case.questions, Outputs(lines), documents=case.chunks, rule=case.rule, unit="chunk")
     (found,) = funnels(weighing, k)
     (each,) = weighing.weighed
     assert each.evidence is not None

@@ -70,7 +70,7 @@ def planted(language: str, form: str, how: str) -> tuple[list[Document], list[di
 
 
 def funnel_of(documents: list[Document] | None, questions: Any, outputs: Any, **options: Any) -> Funnel:
-    weighing = sy.weigh(questions, {"own": sy.Outputs(outputs)}, corpus=documents, unit="chunk", **options)
+    weighing = sy.weigh(questions, {"own": sy.Outputs(outputs)}, documents=documents, unit="chunk", **options)
     return sy.diagnose(weighing, k=5).funnels[0]
 
 
@@ -115,7 +115,7 @@ def test_without_documents_nothing_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "advice"), [("en", "name the corpus (--corpus)"), ("zh", "请用 --corpus 指定语料库")]
+    ("language", "advice"), [("en", "name the corpus (--documents)"), ("zh", "请用 --documents 指定语料库")]
 )
 def test_the_command_uses_the_corpus_that_it_is_given(tmp_path: Path, language: str, advice: str) -> None:
     documents, questions, outputs = planted(language, "quote", "texts")
@@ -126,10 +126,10 @@ def test_the_command_uses_the_corpus_that_it_is_given(tmp_path: Path, language: 
     for document in documents:
         (tmp_path / "docs" / f"{document.doc_id}.md").write_text(document.text, "utf-8")
     for stage, name in (("not_in_corpus", "absent"), ("cut", "cut")):
-        done = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--stage", stage, cwd=tmp_path)
+        done = steelyard("diagnose", "asked.jsonl", "own.jsonl", "--documents", "docs", "--stage", stage, cwd=tmp_path)
         assert done.stdout.decode().strip().endswith(name)
     text = steelyard(
-        "diagnose", "asked.jsonl", "own.jsonl", "--corpus", "docs", "--lang", language, columns=999, cwd=tmp_path
+        "diagnose", "asked.jsonl", "own.jsonl", "--documents", "docs", "--lang", language, columns=999, cwd=tmp_path
     ).stdout.decode()
     assert advice not in text
-    assert "--corpus" in text
+    assert "--documents" in text

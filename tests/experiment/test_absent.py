@@ -33,17 +33,17 @@ def stages(truth: Any, **options: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("truth", [GAINS, QUESTIONS], ids=["qrels", "questions with ids"])
 def test_ids_that_the_corpus_lacks_are_said_and_are_a_stage_of_their_own(truth: Any) -> None:
-    scores = sy.evaluate(truth, {"s": RUN}, "mrr", corpus=DOCUMENTS)
+    scores = sy.evaluate(truth, {"s": RUN}, "mrr", documents=DOCUMENTS)
     assert scores.notes == {"s": [ABSENT]}
     assert scores.values.tolist() == sy.evaluate(truth, {"s": RUN}, "mrr").values.tolist()
     assert sy.evaluate(truth, {"s": RUN}, "mrr").notes == {}
     found = {"q1": "found", "q4": "found"}
     assert stages(truth) == {**found, "q2": "not_retrieved", "q3": "not_retrieved"}
-    assert stages(truth, corpus=DOCUMENTS) == {**found, "q2": "not_in_corpus", "q3": "not_retrieved"}
+    assert stages(truth, documents=DOCUMENTS) == {**found, "q2": "not_in_corpus", "q3": "not_retrieved"}
 
 
 def test_pieces_are_counted_at_their_stages() -> None:
-    funnel = diagnose(sy.weigh(GAINS, {"s": RUN}, corpus=DOCUMENTS), k=2).funnels[0]
+    funnel = diagnose(sy.weigh(GAINS, {"s": RUN}, documents=DOCUMENTS), k=2).funnels[0]
     assert {name: n for name, n in funnel.n_at_stage.items() if n} == {
         "not_in_corpus": 2,
         "not_retrieved": 1,
@@ -56,26 +56,26 @@ def test_pieces_are_counted_at_their_stages() -> None:
 def test_what_was_retrieved_all_the_same_is_not_lost() -> None:
     """The run is of another corpus than the one that is named."""
     run = RUN | {"q2": ["gone2"]}
-    funnel = diagnose(sy.weigh(GAINS, {"s": run}, corpus=DOCUMENTS), k=2).funnels[0]
+    funnel = diagnose(sy.weigh(GAINS, {"s": run}, documents=DOCUMENTS), k=2).funnels[0]
     assert funnel.n_at_stage["not_in_corpus"] == 1
     assert funnel.n_at_stage["found"] == 3
 
 
 def test_chunks_without_texts_are_there() -> None:
     table = ChunkTable.of_rows({f"d{i}": ChunkRow(text=None) for i in range(1, 5)}, complete=True)
-    assert sy.evaluate(GAINS, {"s": RUN}, "mrr", corpus=Corpus(table)).notes == {"s": [ABSENT]}
+    assert sy.evaluate(GAINS, {"s": RUN}, "mrr", documents=Corpus(table)).notes == {"s": [ABSENT]}
 
 
 def test_documents_are_known_by_the_names_of_their_files() -> None:
     files = [Document(f"kb/{d.doc_id}", d.text, source=f"docs/kb/{d.doc_id}.md") for d in DOCUMENTS]
-    assert sy.evaluate(GAINS, {"s": RUN}, "mrr", corpus=files).notes == {"s": [ABSENT]}
+    assert sy.evaluate(GAINS, {"s": RUN}, "mrr", documents=files).notes == {"s": [ABSENT]}
 
 
 def test_a_corpus_of_other_names_is_another_note_and_no_stage() -> None:
     corpus = [Document(f"x{i}", "Text.") for i in range(9)]
-    scores = sy.evaluate(GAINS, {"s": RUN}, "mrr", corpus=corpus)
+    scores = sy.evaluate(GAINS, {"s": RUN}, "mrr", documents=corpus)
     assert scores.notes == {"s": [Note("gold_ids_foreign", {"n": 5, "total": 5, "query_id": "q1", "name": "d1"})]}
-    assert stages(GAINS, corpus=corpus) == stages(GAINS)
+    assert stages(GAINS, documents=corpus) == stages(GAINS)
 
 
 @pytest.fixture
@@ -114,10 +114,10 @@ def test_commands_say_it(beir: Path, lang: str, note: str, of_documents: str, st
         "".join(f"{q} 0 {d} {gain:g}\n" for q, of in GAINS.items() for d, gain in of.items())
     )
     for command in ("evaluate", "report"):
-        assert note in text(command, "truth.qrels", "--corpus", "beir")
-    assert of_documents in text("evaluate", "beir", "--corpus", "beir")
+        assert note in text(command, "truth.qrels", "--documents", "beir")
+    assert of_documents in text("evaluate", "beir", "--documents", "beir")
     for truth in ("beir", "truth.qrels"):
-        assert stage in text("diagnose", truth, "--corpus", "beir")
-        text("report", truth, "--corpus", "beir", "-o", f"{truth}.html")
+        assert stage in text("diagnose", truth, "--documents", "beir")
+        text("report", truth, "--documents", "beir", "-o", f"{truth}.html")
         assert "Text of 3." in (beir / f"{truth}.html").read_text("utf-8")
     assert in_report in text("report", "beir")

@@ -192,7 +192,7 @@ def test_gold_by_id_and_questions_apart_are_enough(tmp_path: Path) -> None:
     truth = {str(q): {"c": 1} for q in range(1, 5)}
     for run in (path, outputs(), {"system": outputs()}):
         judged = verdicts(*FOUR)
-        scores = sy.evaluate(truth, run, ["mrr", "answer_recall"], verdicts=judged, queries=questions())
+        scores = sy.evaluate(truth, run, ["mrr", "answer_recall"], verdicts=judged, questions=questions())
         assert scores.means.tolist() == [[1, 0.5]]
 
 
@@ -393,7 +393,7 @@ def test_gold_answers_are_those_of_the_queries_or_of_the_gold() -> None:
     tags = [{"qid": q["qid"], "query": q["query"], "tags": ["x"]} for q in questions()]
     other = [{**q, "answer": "Ten."} for q in questions()]
     for queries, value in ((None, 1), (tags, 1), (other, 0)):
-        scores = sy.evaluate(BOTH, outputs(answered=4), "exact_match", queries=queries)
+        scores = sy.evaluate(BOTH, outputs(answered=4), "exact_match", questions=queries)
         assert scores.means.tolist() == [[value]]
 
 

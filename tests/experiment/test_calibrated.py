@@ -125,10 +125,10 @@ def test_the_command_takes_a_file_and_plans_with_it(tmp_path: Path) -> None:
     for name, lines in (("q.jsonl", QUESTIONS), ("o.jsonl", OUTPUTS)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = ["judge", str(tmp_path / "q.jsonl"), str(tmp_path / "o.jsonl"), "--calibration", str(tmp_path / "c.json")]
-    judged = steelyard(*command, "--verdicts", str(tmp_path / "v.parquet"))
+    judged = steelyard(*command, "--into", str(tmp_path / "v.parquet"))
     assert "calibrated on 12 labels" in " ".join(judged.stdout.decode().split())
     assert sy.Verdicts.read(tmp_path / "v.parquet").recipe["calibration"] == calibration().summary
     assert steelyard(*command, "--dry-run", "--threshold", "0.9").returncode == 2
     assert steelyard(*command, "--dry-run").returncode == 0
-    over = steelyard(*command, "--verdicts", str(tmp_path / "c.json"))
+    over = steelyard(*command, "--into", str(tmp_path / "c.json"))
     assert "is an input of this command" in over.stderr.decode()

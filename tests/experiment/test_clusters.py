@@ -57,7 +57,7 @@ def test_the_recipe_says_by_which_clusters_or_that_gold_is_shared() -> None:
 
 def test_fields_may_be_given_beside_the_truth() -> None:
     truth = {question["qid"]: question["rel_map"] for question in QUESTIONS}
-    beside = sy.evaluate(truth, RUNS, "mrr", queries=QUESTIONS, cluster="talk")
+    beside = sy.evaluate(truth, RUNS, "mrr", questions=QUESTIONS, cluster="talk")
     assert beside.intervals.low[:, 0].tolist() == weighed("talk").intervals.low[:, 0].tolist()
     with pytest.raises(sy.InputError, match=r"cluster 'talk': no question has such a field \(there are doc\)"):
         sy.evaluate(truth, RUNS, "mrr", cluster="talk")

@@ -99,8 +99,8 @@ def test_evidence_corpus_queries_and_clusters_follow() -> None:
     truth = [{"qid": ours, "query": "?", "evidence": [{"doc": ours, "start": 0, "end": 4}]}]
     run = [{"qid": theirs, "retrieved": [{"id": theirs, "doc": theirs, "start": 0, "end": 4}]}]
     weighing = sy.weigh(
-        truth, sy.Outputs(run), corpus=[Document(theirs, "Nine bells")], cluster={theirs: "c"}, normalise_ids="nfc",
-        queries=[{"qid": theirs, "query": "How many?", "tags": ["t"]}],
+        truth, sy.Outputs(run), documents=[Document(theirs, "Nine bells")], cluster={theirs: "c"}, normalise_ids="nfc",
+        questions=[{"qid": theirs, "query": "How many?", "tags": ["t"]}],
     )  # fmt: skip
     assert weighing.scores("evidence_recall@1").means[0, 0] == 1.0
     assert weighing.clustering is not None

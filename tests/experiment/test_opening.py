@@ -36,7 +36,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def gold_of(path: Path, *, runs: object = None, corpus: object = None) -> Truth | Questions:
-    return open_inputs(path, RUN if runs is None else runs, WeighOptions(corpus=corpus)).gold
+    return open_inputs(path, RUN if runs is None else runs, WeighOptions(documents=corpus)).gold
 
 
 def written(path: Path, *lines: dict[str, Any]) -> Path:
@@ -126,7 +126,7 @@ def test_texts_of_queries_are_opened_once(
     rows = ({key: value.format(i) for key, value in line.items()} for i in range(n_queries))
     queries = written(tmp_path / "queries.jsonl", *rows)
     opened.clear()
-    weighing = sy.weigh({"q1": {"d": 1}}, {"q1": ["d"]}, queries=queries)
+    weighing = sy.weigh({"q1": {"d": 1}}, {"q1": ["d"]}, questions=queries)
     assert weighing.questions["q1"].query == "?"
     assert opened["queries.jsonl"] == (1 if n_queries < 1000 else 2)
 
@@ -196,7 +196,7 @@ def test_documents_change_no_score_of_runs_by_ids(tmp_path: Path, truth: str) ->
     gold: object = folder if truth == "folder" else {"q1": {"d1": 1}, "q2": {"d2": 2, "d1": 0}}
     (tmp_path / "a.run").write_text("q1 Q0 d3 1 2 a\nq1 Q0 d1 2 1 a\nq2 Q0 d2 1 1 a\n")
     runs, measures = [tmp_path / "a.run"], ["mrr", "ndcg@2", "recall@1"]
-    weighing = sy.weigh(gold, runs, corpus=folder)
+    weighing = sy.weigh(gold, runs, documents=folder)
     assert weighing.scores(measures).values.tolist() == sy.evaluate(gold, runs, measures).values.tolist()
     assert weighing.texts(["d1"]) == {"d1": "Title 1\n\ntext 1"}
 
@@ -204,7 +204,7 @@ def test_documents_change_no_score_of_runs_by_ids(tmp_path: Path, truth: str) ->
 def test_evidence_without_labels_needs_chunks(tmp_path: Path) -> None:
     questions = [{**LINE, "evidence": [{"doc": "d1", "text": "text 1"}]}]
     with pytest.raises(sy.InputError, match="the chunks of the corpus"):
-        sy.weigh(questions, [sy.Run(RUN)], corpus=beir_folder(tmp_path / "beir"))
+        sy.weigh(questions, [sy.Run(RUN)], documents=beir_folder(tmp_path / "beir"))
 
 
 @pytest.mark.parametrize("kind", ["file", "list"])
@@ -230,8 +230,8 @@ def test_names_that_no_file_can_have(name: str) -> None:
     for weigh in (
         lambda: sy.evaluate(name, truth),
         lambda: sy.evaluate(truth, name),
-        lambda: sy.evaluate(truth, truth, queries=name),
-        lambda: sy.evaluate(truth, truth, corpus=name),
+        lambda: sy.evaluate(truth, truth, questions=name),
+        lambda: sy.evaluate(truth, truth, documents=name),
         lambda: sy.load(name),
         lambda: sy.Questions.read(name),
     ):

@@ -59,14 +59,14 @@ def test_weights_are_calibrations_of_all_members(folder: Path) -> None:
     weights = [folder / f"{name}.json" for name in judges]
     lexical = sy.judge(QUESTIONS, OUTPUTS, calibration=weights[0])
     run = judge_panel(
-        QUESTIONS, OUTPUTS, [lexical, folder / "yes.parquet", folder / "no.parquet"], weights=weights, save=False
+        QUESTIONS, OUTPUTS, [lexical, folder / "yes.parquet", folder / "no.parquet"], calibrations=weights, save=False
     )
     # Whoever always says the same has no say.
     assert run.verdicts.units["verdict"].to_list() == lexical.units["verdict"].to_list()
     assert run.verdicts.recipe["judge"]["rule"] == "weights"
     with pytest.raises(InputError, match="no calibration of never among the weights"):
         judge_panel(
-            QUESTIONS, OUTPUTS, [folder / "yes.parquet", folder / "no.parquet"], weights=weights[:2], save=False
+            QUESTIONS, OUTPUTS, [folder / "yes.parquet", folder / "no.parquet"], calibrations=weights[:2], save=False
         )
 
 
@@ -78,7 +78,7 @@ def test_weights_are_of_the_threshold_that_judged(folder: Path) -> None:
     yes = says("always", "supported")
     weights = [own, calibrate(yes, labelled(yes, [n % 3 != 2 for n in range(12)]))]
     with pytest.raises(InputError, match=r"lexical judged with the threshold 0\.6, and its calibration is of"):
-        sy.panel([verdicts, yes], weights=weights)
+        sy.panel([verdicts, yes], calibrations=weights)
 
 
 def test_a_member_without_verdicts_is_named(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_member_without_verdicts_is_named(folder: Path) -> None:
 
 def test_the_command_lets_judges_vote(folder: Path) -> None:
     command = ["judge", "q.jsonl", "o=o.jsonl", "--panel", "lexical,yes.parquet,no.parquet", "--lang", "en"]
-    done = steelyard(*command, "--verdicts", "panel.parquet", cwd=folder)
+    done = steelyard(*command, "--into", "panel.parquet", cwd=folder)
     members = ["lexical", folder / "yes.parquet", folder / "no.parquet"]
     run = judge_panel(str(folder / "q.jsonl"), f"o={folder / 'o.jsonl'}", members, save=folder / "other.parquet")
     assert sy.Verdicts.read(folder / "panel.parquet").records == run.verdicts.records
@@ -119,6 +119,17 @@ def test_settings_of_one_judge_are_refused(folder: Path, options: list[str], mes
 
 
 def test_weights_alone_are_no_panel(folder: Path) -> None:
-    done = steelyard("judge", "q.jsonl", "o.jsonl", "--weights", "c.json", "--verdicts", "v.parquet", cwd=folder)
+    done = steelyard(
+        "judge",
+        "q.jsonl",
+        "o.jsonl",
+        "--calibration",
+        "c.json",
+        "--calibration",
+        "c.json",
+        "--into",
+        "v.parquet",
+        cwd=folder,
+    )
     assert done.returncode == 2
     assert "two judges or more, and these are 0" in done.stderr.decode()

@@ -81,7 +81,7 @@ def of_evidence(evidence: list[object], retrieved: list[object], *, whole: bool)
     measures = ["precision@2", "recall@2", "ndcg@2", "evidence_recall@1", "span_recall@1"]
     outputs = {"s": Outputs([{"qid": "q", "retrieved": retrieved}])}
     questions = [{"qid": "q", "evidence": evidence}]
-    return sy.evaluate(questions, outputs, measures, **({"corpus": corpus} if whole else {}))
+    return sy.evaluate(questions, outputs, measures, **({"documents": corpus} if whole else {}))
 
 
 def test_gold_evidence_allows_what_the_chunks_of_the_corpus_hold() -> None:
@@ -123,7 +123,7 @@ BOUNDED = [
 @given(cases(corpus=True))
 def test_no_ranking_of_chunks_has_more_than_a_perfect_one(case: Case) -> None:
     outputs = Outputs(case.outputs(whole=False))
-    weighing = sy.weigh(case.questions, {"s": outputs}, corpus=case.chunks, rule=case.rule, unit="chunk")
+    weighing = sy.weigh(case.questions, {"s": outputs}, documents=case.chunks, rule=case.rule, unit="chunk")
     (weighed,) = weighing.weighed
     for spec in map(sy.parse, BOUNDED):
         perfect = weighed.perfect_values(spec)

@@ -106,7 +106,7 @@ def with_lost_gold() -> Scores:
     questions = [{"qid": "q1", "query": "?", "evidence": [{"text": "a whale"}, {"text": "a kraken"}]}]
     corpus = Chunks.of([Document("d", "a whale and a load")], lambda text: [(0, 7), (8, len(text))])
     run = sy.Outputs([{"qid": "q1", "retrieved": corpus.ids}])
-    return sy.evaluate(questions, {"s": run}, ["recall@5"], corpus=corpus)
+    return sy.evaluate(questions, {"s": run}, ["recall@5"], documents=corpus)
 
 
 def test_reasons_of_lost_gold_come_back_as_codes(tmp_path: Path) -> None:

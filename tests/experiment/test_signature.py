@@ -82,12 +82,12 @@ def test_the_corpus_that_gold_is_looked_up_in_is_in_the_line() -> None:
     documents = [sy.Document("d", "By the harbour."), sy.Document("e", "Inland.")]
 
     def corpus_of(corpus: object) -> str | None:
-        return sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", corpus=corpus).signature.corpus
+        return sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", documents=corpus).signature.corpus
 
     digests = [corpus_of(documents), corpus_of(documents[:1])]
     assert len({None, *digests}) == 3
     assert corpus_of(None) is None
-    scores = sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", corpus=documents)
+    scores = sy.evaluate(sy.Questions(golds), {"a": outputs}, "evidence_recall@1", documents=documents)
     assert f"; corpus:{str(digests[0])[7:15]}; runs:" in str(scores.signature)
     assert Scores.concat([scores]).signature == scores.signature
 

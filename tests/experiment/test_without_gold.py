@@ -75,10 +75,10 @@ def test_gold_that_is_in_no_chunk_is_gold(tmp_path: Path) -> None:
     asked = [{"qid": q, "retrieved": [chunk]} for q in RUN]
     (chunks := tmp_path / "chunks.jsonl").write_text(json.dumps(chunk) + "\n")
     for corpus in (None, chunks):
-        scores = sy.evaluate(lost, asked, ["evidence_recall@5", "recall@5"], corpus=corpus)
+        scores = sy.evaluate(lost, asked, ["evidence_recall@5", "recall@5"], documents=corpus)
         assert (scores.means.tolist(), bare(scores)) == ([[0, 0]], [])
     some = [*lost[:3], *questions()[3:]]
-    assert bare(sy.evaluate(some, asked, ["evidence_recall@5", "recall@5"], corpus=chunks)) == []
+    assert bare(sy.evaluate(some, asked, ["evidence_recall@5", "recall@5"], documents=chunks)) == []
 
 
 def test_several_runs_and_systems_have_no_value() -> None:

@@ -66,7 +66,7 @@ def write_foreign(folder: Path) -> list[tuple[str, ...]]:
     into = foreign / "pooled" / "graded.jsonl"
     graded(pool_review(QUESTIONS, retrieved, foreign / "pooled", into, n=2, scale="0-3").form, "ann", [1, 2])
     quoted = pool_review(
-        folder / "questions.jsonl", retrieved, foreign / "quoted", foreign / "quoted" / "gold.jsonl", kind="quotes", n=2
+        folder / "questions.jsonl", retrieved, foreign / "quoted", foreign / "quoted" / "gold.jsonl", task="quotes", n=2
     )
     graded(quoted.form, "ann", [[]], key="quotes")
     responses = [(line["qid"], Response(line["qid"], answer="It opens at 9.")) for line in QUESTIONS]

@@ -42,16 +42,16 @@ def rater_targets(folder: Path) -> list[Target]:
     named = ("--categories", "poor,fair,好")
     return [
         *[Target("wide.csv", (
-            ("agreement", "wide.csv"), ("agreement", "wide.csv", "--against", "ann", "--min-gain", "1", "-f", "json"),
+            ("agreement", "wide.csv"), ("agreement", "wide.csv", "--reference", "ann", "--min-gain", "1", "-f", "json"),
             ("agreement", "wide.csv", "--raters", "ann,鲍勃", "--categories", "0-2", "--lang", "zh"),
         ))] * 3,
-        Target("wide.tsv", (("agreement", "wide.tsv", "--scale", "interval", "-f", "markdown"),)),
+        Target("wide.tsv", (("agreement", "wide.tsv", "--measurement-level", "interval", "-f", "markdown"),)),
         Target("wide.parquet", (("agreement", "wide.parquet", "-f", "csv"),)),
         *[Target("words.csv", (("agreement", "words.csv"), ("agreement", "words.csv", *named)))] * 2,
         Target("words.jsonl", (("agreement", "words.jsonl"), ("agreement", "words.jsonl", *named, "-f", "latex"))),
         Target("words.json", (("agreement", "words.json", *named, "--min-gain", "fair"),)),
         Target("ann.qrels", (
-            ("agreement", "ann.qrels", "bob.qrels"), ("agreement", "me=ann.qrels", "bob.qrels", "--against", "me"),
+            ("agreement", "ann.qrels", "bob.qrels"), ("agreement", "me=ann.qrels", "bob.qrels", "--reference", "me"),
         )),
     ]  # fmt: skip
 
@@ -67,14 +67,14 @@ def review_targets(folder: Path) -> list[Target]:
     named = ["--labels", str(labels), "-o", str(folder / "lexical.json"), "--format", "json"]
     app(["review", "calibrate", *asked, *named])
     calibrated = ["--calibration", str(folder / "lexical.json"), "--format", "json"]
-    app(["judge", *asked, "--verdicts", str(folder / "calibrated.parquet"), *calibrated])
+    app(["judge", *asked, "--into", str(folder / "calibrated.parquet"), *calibrated])
     copyfile(folder / "calibrated.parquet", folder / "again.parquet")
     own = ("questions.jsonl", "outputs.jsonl", "--labels", "labels.json")
     report, calibrate = ("review", "report", *own), ("review", "calibrate", *own, "-o", "out/calibration.json")
     take = ("review", "import", "form/items.json", "form/ann.json", "--into", "labels.json")
     faithfulness = ("-m", "faithfulness")
-    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts")
-    weights = ("--weights", "lexical.json", "--weights", "lexical.json")
+    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--into")
+    weights = ("--calibration", "lexical.json", "--calibration", "lexical.json")
     panel = ("--panel", "verdicts.parquet,calibrated.parquet")
     return [
         *[Target("labels.json", (

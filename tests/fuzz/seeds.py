@@ -178,7 +178,7 @@ def _tables(folder: Path) -> list[Target]:
         Target("run.trec", trec_eval[:1]),
         Target("truth.trec", trec_eval[1:]),
         *(Target(f"beir/{name}", beir) for name in ("queries.jsonl", "corpus.jsonl", "qrels/test.tsv")),
-        Target("queries.tsv", (("diagnose", "ok.qrels", "ok.trec", "--queries", "queries.tsv"),)),
+        Target("queries.tsv", (("diagnose", "ok.qrels", "ok.trec", "--questions", "queries.tsv"),)),
     ]
 
 
@@ -193,13 +193,13 @@ def _evidence(folder: Path) -> list[Target]:
     ragas = {"question": "Who?", "answer": "Sailors", "reference_contexts": "['Sailors']", "contexts": "['Sailors']"}
     pl.DataFrame([ragas]).write_csv(folder / "ragas.csv")
     names = [str(folder / name) for name in ("questions.jsonl", "outputs.jsonl", "verdicts.parquet")]
-    app(["judge", *names[:2], "--verdicts", names[2], "--output", str(folder / "judged.txt")])
-    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--verdicts", "out/judged.parquet")
+    app(["judge", *names[:2], "--into", names[2], "--output", str(folder / "judged.txt")])
+    judge = ("judge", "questions.jsonl", "outputs.jsonl", "--into", "out/judged.parquet")
     weigh = ("evaluate", "questions.jsonl", "outputs.jsonl")
     answers = (*weigh, *(word for measure in ANSWERS for word in ("-m", measure)))
     diagnosis = ("diagnose", "questions.jsonl", "outputs.jsonl")
     report = ("report", "questions.jsonl", "outputs.jsonl", "-o", "out/report.html")
-    with_corpus = (*weigh, "--corpus")
+    with_corpus = (*weigh, "--documents")
     documents = [f"documents/{name}" for name in (*DOCUMENTS, "manual.pdf", "old.txt.gz")]
     return [
         *[Target("verdicts.parquet", (
@@ -208,9 +208,9 @@ def _evidence(folder: Path) -> list[Target]:
         ))] * 3,
         *[Target("questions.jsonl", (
             weigh, judge, (*answers, "-q", "-f", "markdown"), (*with_corpus, "documents"),
-            ("diagnose", "questions.jsonl", "outputs.jsonl", "--corpus", "chunks.jsonl"),
+            ("diagnose", "questions.jsonl", "outputs.jsonl", "--documents", "chunks.jsonl"),
             ("evaluate", "questions.jsonl", "done"), ("run", "small.toml", "-o", "out/run", "--overwrite"),
-            ("evaluate", "ok.qrels", "ok.trec", "--queries", "questions.jsonl", "--cluster", "conversation"),
+            ("evaluate", "ok.qrels", "ok.trec", "--questions", "questions.jsonl", "--cluster", "conversation"),
         ))] * 3,
         *[Target("outputs.jsonl", (
             weigh, judge, (*judge, "-f", "json", "--dry-run"), (*judge, "-f", "markdown", "--lang", "zh"),
@@ -245,7 +245,7 @@ def _configurations(folder: Path) -> list[Target]:
         ("gate", "done", "--truth", "questions.jsonl", "--profile", "run.toml"),
         ("diagnose", "questions.jsonl", "done"),
         ("run", "small.toml", "-o", "done"),
-        ("evaluate", "questions.jsonl", "outputs.jsonl", "--corpus", "done"),
+        ("evaluate", "questions.jsonl", "outputs.jsonl", "--documents", "done"),
     )
     names = ("manifest.json", "config.json", "outputs.jsonl", "chunks.parquet", "documents.parquet")
     return [

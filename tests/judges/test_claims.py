@@ -65,7 +65,7 @@ def test_claims_have_place_and_citations_of_their_sentence() -> None:
 
 
 def test_claims_are_judged_one_by_one() -> None:
-    verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), JudgeOptions(units="claims"))
+    verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), JudgeOptions(answer_units="claims"))
     record = verdicts.records["q1"]
     assert verdicts.recipe["units"] == "claims"
     assert [row[0].label if row else "" for row in record.support] == ["", "supported", "not_found", "not_found", ""]

@@ -79,21 +79,23 @@ def test_claims_are_split_and_then_judged(server: Server, tmp_path: Path) -> Non
     answer = "The hall opens at 9 and it has a café [h#1]. It has a garden."
     outputs = [{"qid": "q1", "retrieved": CHUNKS[:1], "answer": answer}]
     server.script(PATH, says_json(sentences=[{"id": "1", "claims": ["The hall opens at 9", "it has a café [h#1]."]}]))
-    verdicts = judge(QUESTIONS[:1], outputs, "llm", units="claims", save=False, **settings(server, concurrency=1))
+    verdicts = judge(
+        QUESTIONS[:1], outputs, "llm", answer_units="claims", save=False, **settings(server, concurrency=1)
+    )
     assert verdicts.recipe["units"] == "claims"
     record = verdicts.records["q1"]
     assert [unit.text for unit in record.units] == ["The hall opens at 9", "it has a café [h#1].", "It has a garden."]
     assert [row[0].label for row in record.support] == ["supported", "not_found", "not_found"]
     assert items(server.seen(PATH)[1].body) == {"2": "It has a garden."}  # It was left out of the first reply.
     options = JudgeOptions(save=False, settings=settings(server))
-    plan = plan_judging(QUESTIONS[:1], outputs, "llm", replace(options, units="claims"))
+    plan = plan_judging(QUESTIONS[:1], outputs, "llm", replace(options, answer_units="claims"))
     by_sentence = plan_judging(QUESTIONS[:1], outputs, "llm", options)
     assert (plan.n_calls, plan.n_cases) == ((by_sentence.n_calls or 0) + 2, by_sentence.n_cases)
 
 
 def test_a_sentence_that_cannot_be_split_stays(server: Server) -> None:
     server.script(PATH, *[REFUSAL] * 2)
-    verdicts = judge(QUESTIONS, OUTPUTS, "llm", units="claims", save=False, **settings(server, concurrency=1))
+    verdicts = judge(QUESTIONS, OUTPUTS, "llm", answer_units="claims", save=False, **settings(server, concurrency=1))
     assert len(verdicts.records["q1"].units) == 2
     assert verdicts.recipe["calls"]["not_answered"] == {"refusal": 2}
 
@@ -134,9 +136,9 @@ def test_a_model_that_draws_up_nothing_leaves_no_nuggets(server: Server) -> None
 
 def test_units_that_there_are_not_are_refused() -> None:
     with pytest.raises(sy.SteelyardError, match="take sentences or claims"):
-        judge(QUESTIONS, OUTPUTS, "lexical", units="words", save=False)  # type: ignore[arg-type]
+        judge(QUESTIONS, OUTPUTS, "lexical", answer_units="words", save=False)  # type: ignore[arg-type]
     with pytest.raises(sy.SteelyardError, match="judge lexical splits no sentences"):
-        judge(QUESTIONS, OUTPUTS, "lexical", units="claims", save=False)
+        judge(QUESTIONS, OUTPUTS, "lexical", answer_units="claims", save=False)
 
 
 def test_what_the_budget_leaves_is_not_judged_and_has_bounds(server: Server) -> None:

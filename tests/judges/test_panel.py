@@ -127,7 +127,8 @@ def test_weights_go_by_judge_and_table():
     no, yes = every("not_found"), every("supported")
     weights = [calibrated("a", 99, 1, 1, 99), calibrated("b", 60, 40, 40, 60), calibrated("b", 99, 1, 1, 99, "said")]
     by_weight = panel(
-        [verdicts("a", no), verdicts("b", yes), verdicts("c", yes)], weights=[*weights, calibrated("c", 60, 40, 40, 60)]
+        [verdicts("a", no), verdicts("b", yes), verdicts("c", yes)],
+        calibrations=[*weights, calibrated("c", 60, 40, 40, 60)],
     )
     assert by_weight.units["verdict"].to_list() == [None, "not_found", "not_found"]
     assert by_weight.said["verdict"].to_list() == ["supported"] * 2
@@ -146,9 +147,9 @@ def test_a_panel_is_refused_where_its_members_do_not_fit():
     with pytest.raises(InputError, match="differ in what of question 'q1'"):
         panel([verdicts("a"), verdicts("b", replace(RECORD, answer="Else."))])
     with pytest.raises(InputError, match="no calibration of b"):
-        panel([verdicts("a"), verdicts("b")], weights=[calibrated("a", 5, 1, 1, 5)])
+        panel([verdicts("a"), verdicts("b")], calibrations=[calibrated("a", 5, 1, 1, 5)])
     with pytest.raises(InputError, match=r"is of another judge: model is 'x' there, and not there here"):
-        panel([verdicts("a"), verdicts("b")], weights=[
+        panel([verdicts("a"), verdicts("b")], calibrations=[
             calibrated("a", 5, 1, 1, 5), replace(calibrated("b", 5, 1, 1, 5), judge={"name": "b", "model": "x"})
         ])  # fmt: skip
 

@@ -77,7 +77,7 @@ def test_evidence_aligned_apart_equals_evidence_aligned_at_once(case: Case, data
 
     def weighed(questions: list[dict[str, object]]) -> Alignment:
         own = [lines[str(question["qid"])] for question in questions if question["qid"] in lines]
-        return sy.weigh(questions, {"s": own}, rule=case.rule, unit="chunk", corpus=case.chunks).alignments[0]
+        return sy.weigh(questions, {"s": own}, rule=case.rule, unit="chunk", documents=case.chunks).alignments[0]
 
     together = weighed(case.questions)
     parts = [

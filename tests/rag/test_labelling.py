@@ -57,10 +57,12 @@ def test_documents_are_searched_by_words_or_taken_whole() -> None:
 def test_a_run_of_ids_gets_its_texts_from_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A red apple.")
     run = {"q1": ["a", "b"], "q2": ["a"]}
-    grades = sy.label(QUESTIONS, sy.Run(run), scale="0-3", corpus=tmp_path)
+    grades = sy.label(QUESTIONS, sy.Run(run), scale="0-3", documents=tmp_path)
     assert gains(grades) == {("q1", "a"): 3, ("q1", "b"): None, ("q2", "a"): 0}
     assert dict(grades.not_judged) == {"no text": 1}
-    with pytest.raises(InputError, match=r"none of 3 pooled documents has a text, the first of them 'a'; .*--corpus"):
+    with pytest.raises(
+        InputError, match=r"none of 3 pooled documents has a text, the first of them 'a'; .*--documents"
+    ):
         sy.label(QUESTIONS, sy.Run(run))
 
 

@@ -83,7 +83,7 @@ class Novel:
     def weigh(self, kind: str, system: sy.Pipeline, *measures: str, rule: str = "any") -> tuple[list[float], sy.Scores]:
         found = outputs(system, {"anna": self.query})
         scores = sy.evaluate(
-            self.questions(kind), found, [f"{m}@10" for m in measures], corpus=system.chunks, rule=rule
+            self.questions(kind), found, [f"{m}@10" for m in measures], documents=system.chunks, rule=rule
         )
         return scores.means[0].tolist(), scores
 
@@ -155,14 +155,14 @@ class TestNovel:
         """Our chunks hold passages 1 and 3 whole; 2 is cut apart, and whole in two chunks together."""
         chunks = sy.Chunks.of([sy.Document("novel", novel.text)], Recursive(1000, 100).spans)
         run = picked(chunks, [1, 2, 3, 672, 673, 11, 100, 200, 300, 400])
-        by_texts = sy.evaluate(novel.questions("texts"), run, TUTORIAL, corpus=chunks)
+        by_texts = sy.evaluate(novel.questions("texts"), run, TUTORIAL, documents=chunks)
         assert by_texts.means[0].tolist() == pytest.approx([1, 0.3, 1, 0.6 / 1.3])
         mapping = by_texts.gold[0]
         assert mapping is not None
         assert mapping.lost == ()
         for rule in ("any", "share>=0.5", "contains"):
             by_quotes = sy.evaluate(
-                novel.questions("quotes"), run, ["evidence_recall@10", "span_recall@10"], corpus=chunks, rule=rule
+                novel.questions("quotes"), run, ["evidence_recall@10", "span_recall@10"], documents=chunks, rule=rule
             )
             # The two white spaces between chunks 672 and 673 belong to no chunk, and do not count.
             assert by_quotes.means[0].tolist() == pytest.approx([1.0, 1.0], abs=0.002)
@@ -171,7 +171,7 @@ class TestNovel:
         """Three texts of which two are covered by 2 of 10 chunks, over the chunks that the gold was cut from."""
         chunks = novel.as_the_gold_was_cut
         run = picked(chunks, [1, 2, 686, 3, 4, 5, 687, 6, 7, 8])
-        scores = sy.evaluate(novel.questions("texts"), run, TUTORIAL, corpus=chunks)
+        scores = sy.evaluate(novel.questions("texts"), run, TUTORIAL, documents=chunks)
         assert [f"{value:.2f}" for value in scores.means[0]] == ["1.00", "0.20", "0.67", "0.31"]
         assert scores.gold[0] is not None
         assert scores.gold[0].lost == ()
@@ -180,7 +180,9 @@ class TestNovel:
         chunks = novel.as_the_gold_was_cut
         run = picked(chunks, [687, 1, 686, 2])
         recall = [
-            sy.evaluate(novel.questions(kind), run, ["evidence_recall@10"], corpus=chunks, rule="contains").means[0, 0]
+            sy.evaluate(novel.questions(kind), run, ["evidence_recall@10"], documents=chunks, rule="contains").means[
+                0, 0
+            ]
             for kind in ("texts", "quotes")
         ]
         assert recall == pytest.approx([2 / 3, 2 / 3])
@@ -217,7 +219,7 @@ class TestNovel:
             [{"qid": "anna", "query": novel.query, "evidence": pieces}],
             outputs(system, {"anna": novel.query}),
             ["evidence_recall@10", "span_recall@10", "span_precision@10"],
-            corpus=system.chunks,
+            documents=system.chunks,
         )
         evidence, recall, precision = scores.means[0].tolist()
         assert evidence >= 1 / 3
@@ -295,7 +297,7 @@ class TestChinese:
         pytest.importorskip("rjieba", reason="Chinese words, of the extra rag")
         system = sy.Pipeline(chinese.folder, chunk=WHOLE, cache=vectors, **settings)
         found = outputs(system, chinese.queries())
-        scores = sy.evaluate(chinese.some, found, ["ndcg@10", "mrr@10", "recall@10"], corpus=system.chunks)
+        scores = sy.evaluate(chinese.some, found, ["ndcg@10", "mrr@10", "recall@10"], documents=system.chunks)
         got = scores.means[0].tolist()
         assert ndcg[0] < got[0] < ndcg[1]
         assert recall <= got[2] <= 1
@@ -329,7 +331,7 @@ class TestChinese:
             questions,
             outputs(system, chinese.queries()),
             ["evidence_recall@10", "span_recall@10"],
-            corpus=system.chunks,
+            documents=system.chunks,
         )
         evidence, recall = scores.means[0].tolist()
         assert 0.9 < evidence <= 1
@@ -352,7 +354,7 @@ class TestChinese:
         ]
         nothing = sy.Outputs([{"qid": question["qid"], "retrieved": []} for question in questions])
         with pytest.raises(sy.InputError) as caught:
-            sy.evaluate(questions, nothing, ["evidence_recall@10"], corpus=list(documents))
+            sy.evaluate(questions, nothing, ["evidence_recall@10"], documents=list(documents))
         told = str(caught.value)
         assert told.count("; the nearest passage is at characters") == 3
         assert told.endswith("... and 171 more")
@@ -402,7 +404,7 @@ class TestCranfield:
         assert len(bm25.chunks) == 1398
 
     def test_bm25(self, cranfield: Cranfield, bm25: sy.Pipeline, cranfield_outputs: sy.Outputs) -> None:
-        scores = sy.evaluate(cranfield.questions, cranfield_outputs, ["ndcg@10", "recall@10"], corpus=bm25.chunks)
+        scores = sy.evaluate(cranfield.questions, cranfield_outputs, ["ndcg@10", "recall@10"], documents=bm25.chunks)
         ndcg, recall = scores.means[0].tolist()
         assert ndcg == pytest.approx(0.386, abs=0.02)
         assert recall == pytest.approx(0.40, abs=0.03)

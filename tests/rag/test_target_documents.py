@@ -72,13 +72,23 @@ def test_the_run_is_weighed_by_its_documents_and_so_is_its_folder(folder: Path) 
 
 
 def test_the_command_is_the_call(folder: Path) -> None:
-    command = ["run", "--target", "halves:search", "-q", "questions.jsonl", "--corpus", "documents", "-o", "out"]
+    command = [
+        "run",
+        "--target",
+        "halves:search",
+        "--questions",
+        "questions.jsonl",
+        "--documents",
+        "documents",
+        "-o",
+        "out",
+    ]
     done = steelyard(*command, *(part for measure in MEASURES for part in ("-m", measure)), "--lang", "en")
     assert done.stderr == b""
-    own = weighed(Config.of_options(target="halves:search", questions="questions.jsonl", corpus="documents"))
+    own = weighed(Config.of_options(target="halves:search", questions="questions.jsonl", documents="documents"))
     for mean in own.scores.means[0].tolist():
         assert f"{mean:.4f}" in done.stdout.decode()
-    with pytest.raises(InputError, match=r"no retrieved item has `text`; .* name the corpus \(--corpus\)"):
+    with pytest.raises(InputError, match=r"no retrieved item has `text`; .* name the corpus \(--documents\)"):
         weighed(Config.of_options(target="halves:search", questions="questions.jsonl", folder="without"))
 
 
@@ -130,35 +140,45 @@ def test_other_documents_are_another_run(folder: Path) -> None:
     assert sy.Outputs.read("runs/halves").digest() != before
 
 
-def test_a_named_corpus_comes_before_the_documents_of_the_run(folder: Path) -> None:
+def test_documents_of_the_command_are_those_that_the_target_of_a_file_searches(folder: Path) -> None:
+    (folder / "other").mkdir()
+    config = Config.of_options("halves.toml", documents="other")
+    assert config.target is not None
+    assert (config.documents, config.target.documents) == (None, folder / "other")
+
+
+def test_named_documents_come_before_those_of_the_run(folder: Path) -> None:
     weighed(Config.of_options("halves.toml"))
     other = [sy.Document("travel", "Hotels up to 120 euros."), sy.Document("差旅", TEXTS["差旅.md"])]
-    scores = sy.evaluate("questions.jsonl", "runs/halves", MEASURES, corpus=other)
+    scores = sy.evaluate("questions.jsonl", "runs/halves", MEASURES, documents=other)
     assert scores.values[0, 3, 0] == 1
     assert sy.evaluate("questions.jsonl", "runs/halves", MEASURES).values[0, 3, 0] == pytest.approx(5 / 19)
 
 
 def test_the_documents_of_a_run_folder_will_do(folder: Path) -> None:
     weighed(Config.of_options("halves.toml"))
-    config = Config.of_options(target="halves:search", questions="questions.jsonl", corpus="runs/halves", folder="b")
+    config = Config.of_options(target="halves:search", questions="questions.jsonl", documents="runs/halves", folder="b")
     assert weighed(config).scores.gold == sy.evaluate("questions.jsonl", "runs/halves", MEASURES).gold
-    scores = sy.evaluate("questions.jsonl", str(folder / "b"), MEASURES, corpus="runs/halves")
+    scores = sy.evaluate("questions.jsonl", str(folder / "b"), MEASURES, documents="runs/halves")
     assert scores.values.tolist() == sy.evaluate("questions.jsonl", "runs/halves", MEASURES).values.tolist()
     bare = write_run_folder(folder / "bare", config={}, manifest={"name": "s", "finished": "now"}, responses=[])
     assert bare.documents is None
     with pytest.raises(InputError, match="is the run of a system whose documents are not known"):
-        weighed(Config.of_options(target="halves:search", questions="questions.jsonl", corpus="bare"))
+        weighed(Config.of_options(target="halves:search", questions="questions.jsonl", documents="bare"))
 
 
 @pytest.mark.parametrize(
     ("command", "error"),
     [
-        (["--target", "halves:search", "-q", "questions.jsonl", "--corpus", "nowhere"], "documents: there is no"),
-        (["--documents", "documents", "-q", "questions.jsonl", "--corpus", "documents"], "a pipeline searches its"),
-        (["pipeline.toml", "--corpus", "documents"], "names what a target searches, and pipeline.toml is a pipeline's"),
-        (["--target", "halves:search", "--documents", "documents"], "are named in [target] (--corpus)"),
+        (
+            ["--target", "halves:search", "--questions", "questions.jsonl", "--documents", "nowhere"],
+            "documents: there is no",
+        ),
         (["lost.toml"], "lost.toml, line 4: documents: there is no"),
-        (["--target", "halves:search", "-q", "questions.jsonl", "--corpus", "chunks.jsonl"], "holds chunks, as its"),
+        (
+            ["--target", "halves:search", "--questions", "questions.jsonl", "--documents", "chunks.jsonl"],
+            "holds chunks, as its",
+        ),
     ],
 )
 def test_what_cannot_be_searched(folder: Path, command: list[str], error: str) -> None:

@@ -517,7 +517,7 @@ def stored(folder: Path) -> Path:
     (folder / "bm25.run").write_text(lists, encoding="utf-8")
     config = {
         "name": "pets", "truth": "qrels.txt", "candidates": "bm25.run", "documents": "documents.jsonl",
-        "queries": "queries.tsv", "depths": [2, 3], "systems": {"words": {"rerank": "lexical"}}, "repetitions": 1,
+        "questions": "queries.tsv", "depths": [2, 3], "systems": {"words": {"rerank": "lexical"}}, "repetitions": 1,
         "warm_up": 0,
     }  # fmt: skip
     return bench_rerankers(BenchConfig.of(config, base=folder), folder=folder / "bench").folder.path

@@ -180,8 +180,8 @@ def test_the_same_report_gives_the_same_bytes(pages: dict[str, str]) -> None:
     assert render(texts_report(), words=read_words("en")) == pages["en"]
 
 
-NAMES = {"Steelyard", "JavaScript", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP",
-         "BM25", "outputs", "jsonl", "corpus", "family-wise", "family", "wise", "ratings", "any", "share"}  # fmt: skip
+NAMES = {"Steelyard", "JavaScript", "Tukey", "HSD", "Holm", "Hedges", "Kendall", "tau", "RBO", "tau_AP", "AP", "BM25",
+         "outputs", "jsonl", "documents", "family-wise", "family", "wise", "ratings", "any", "share"}  # fmt: skip
 
 
 def test_a_chinese_page_has_no_english_but_names(pages: dict[str, str]) -> None:
@@ -414,7 +414,7 @@ def test_documents_are_shown_for_runs_by_ids() -> None:
     truth = {"q1": {"d1": 1, "d9": 2}, "q2": {"d2": 1}}
     runs = {"a": {"q1": ["d1", "d3"], "q2": ["d2"]}, "b": {"q1": ["d4"], "q2": ["d1"]}}
     texts = {"d1": evil("first"), "d2": "long " * 1000, "d3": "", "d9": " gold\n\n that none has "}
-    weighing = weigh(truth, runs, corpus=[Document(doc_id, text) for doc_id, text in texts.items()])
+    weighing = weigh(truth, runs, documents=[Document(doc_id, text) for doc_id, text in texts.items()])
     report = sy.report(weighing, measures="recall@1")
     data = payload(report, EN)
     assert data["chunk_ids"] == ["d1", "d3", "d2", "d4"]
@@ -443,7 +443,7 @@ def test_gold_documents_and_spans_are_shown_by_whichever_name(tmp_path: Path) ->
     item = {"id": "c", "doc": "documents/travel.md", "start": 0, "end": 6, "text": "Hotels"}
     corpus = [Document("travel", text, source="documents/travel.md")]
     lists = {"a": [{"qid": "q", "retrieved": [item]}]}
-    data = payload(sy.report(weigh(asked, lists, corpus=corpus), measures="mrr"), EN)
+    data = payload(sy.report(weigh(asked, lists, documents=corpus), measures="mrr"), EN)
     assert [piece[5] for piece in data["gold"][0]] == [text, "Hotels"]
     passage = Passage("c", "documents/travel.md", 0, 6, "Hotels")
     folder = write_run_folder(

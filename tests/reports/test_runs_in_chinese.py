@@ -146,7 +146,7 @@ def test_a_run_speaks_the_language_that_is_asked_for(folder: Path, capsys: pytes
         + "".join(f'{stage} = "{name}"\n' for stage, name in STAGES.items())
     )
     options = {"documents": None, "questions": None, "target": None, "k": None, "folder": None, "cache": False,
-               "cluster": None, "unit": None, "corpus": None, "concurrency": None, "strict": False}  # fmt: skip
+               "cluster": None, "unit": None, "concurrency": None, "strict": False}  # fmt: skip
     for lang, words in (("zh", ["9 个问题，", "均值", "此前"]), ("en", ["9 questions, ", "mean", "before"])):
         called("run", config=folder / "plain.toml", measures=["recall@2"], overwrite=False, lang=lang, **options)
         text = capsys.readouterr().out

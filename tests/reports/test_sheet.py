@@ -27,7 +27,7 @@ from tests.cli.command import complaint, printed
 from tests.reports.untranslated import untranslated
 
 EN, ZH = read_words("en"), read_words("zh")
-NAMES = {"hybrid", "rerank", "any", "contains", "--corpus", "doc#1", "BEIR", "JSONL", "--cluster doc",
+NAMES = {"hybrid", "rerank", "any", "contains", "--documents", "doc#1", "BEIR", "JSONL", "--cluster doc",
          "talk", "--unit chunk", "--unit document", 'unit = "document"'}  # fmt: skip
 """Names that both languages share: systems, rules, methods, options, examples of ids."""
 

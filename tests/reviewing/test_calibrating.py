@@ -50,9 +50,9 @@ def test_what_the_choice_flatters_is_taken_off():
 def test_by_a_target_precision_the_threshold_is_the_lowest_that_has_it():
     verdicts = scored(SCORES)
     labels = labelled(verdicts, PEOPLE)
-    assert calibrate(verdicts, labels, target=0.85).threshold.value == pytest.approx(0.325)
-    assert calibrate(verdicts, labels, target=1.0).threshold.value == pytest.approx(0.5)
-    worst = calibrate(verdicts, labelled(verdicts, [*PEOPLE[:-1], False]), target=1.0)
+    assert calibrate(verdicts, labels, min_precision=0.85).threshold.value == pytest.approx(0.325)
+    assert calibrate(verdicts, labels, min_precision=1.0).threshold.value == pytest.approx(0.5)
+    worst = calibrate(verdicts, labelled(verdicts, [*PEOPLE[:-1], False]), min_precision=1.0)
     assert worst.threshold is None
     assert worst.notes == ("out_of_reach",)
     assert worst.judge["threshold"] == 0.5
@@ -60,7 +60,7 @@ def test_by_a_target_precision_the_threshold_is_the_lowest_that_has_it():
 
 def test_a_target_is_a_share():
     with pytest.raises(InputError, match="target"):
-        calibrate(scored(SCORES), labelled(scored(SCORES), PEOPLE), target=1.2)
+        calibrate(scored(SCORES), labelled(scored(SCORES), PEOPLE), min_precision=1.2)
 
 
 def test_labels_that_are_all_equal_give_no_threshold_and_no_kappa():
@@ -136,7 +136,7 @@ def test_items_speak_for_those_of_their_stratum():
     # Of the lower half two of six were drawn, of the upper half all: one item of the lower half is wrong.
     strata = (Stratum("low", tuple(ids[:6]), (ids[3], ids[4])), Stratum("high", tuple(ids[6:]), tuple(ids[6:])))
     review = Review([StratifiedSample("grounded", "s", "0", 1, strata)], labelled(verdicts, PEOPLE))
-    calibration = calibrate(verdicts, review, target=0.99)
+    calibration = calibrate(verdicts, review, min_precision=0.99)
     assert calibration.left_out == {"not_drawn": 4}
     assert calibration.n == 8
     # By weights 3, 3, 1 * 6: yes .35 .55 ... .95 are 3 + 6, of which the threshold between .35 and .3 has all.

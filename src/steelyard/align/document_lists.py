@@ -258,7 +258,7 @@ def _check_named(name: str, gold: Gold, table: ChunkTable, names: _Names) -> Non
     if not {names.of_piece(piece) for piece in gold.pieces} & set(names.of_chunks):
         raise InputError(
             f"{name}: {gold.where(0)} names {gold.pieces[0]}, and no retrieved item has `doc`, nor an id that is a "
-            "gold document's; add it to the outputs, or name the corpus (--corpus)"
+            "gold document's; add it to the outputs, or name the corpus (--documents)"
         )
 
 

@@ -11,7 +11,7 @@ from steelyard.data.chunk_table import NOWHERE, ChunkTable
 from steelyard.data.corpus import Document, DocumentNames, normal_name
 
 _SHOWN = 4
-_NAME_CORPUS = ", or name the documents (--corpus)"
+_NAME_CORPUS = ", or name the documents (--documents)"
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,6 @@ def _incomparable(gold: Gold, table: ChunkTable, documents: Sequence[Document] |
     if losses and len(losses) == len(gold.pieces):
         raise InputError(
             f"{name}: {gold.where(0)} names {gold.pieces[0]}, and {losses[0].why}; add it to the outputs, or name the "
-            "corpus (--corpus)"
+            "corpus (--documents)"
         )
     return losses

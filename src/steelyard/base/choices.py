@@ -39,5 +39,5 @@ known the cheapest; the cheapest; that with the best quality; or that with the h
 Scale = Literal["nominal", "ordinal", "interval"]
 """What labels mean: words, words in order, numbers."""
 
-PoolKind = Literal["grades", "quotes"]
+PoolTask = Literal["grades", "quotes"]
 """What people decide about pooled documents: how relevant each is, or which of their words are the gold."""

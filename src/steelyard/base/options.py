@@ -135,10 +135,12 @@ class WeighOptions(Options):
         "What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
         "names whole ones.",
     )
-    corpus: object = _option(
-        None, "Where the chunks come from: a run folder, JSONL of chunks, or the documents; by default what a run has."
+    documents: object = _option(
+        None,
+        "The documents that were searched, or all their chunks: files, JSONL of chunks, a run folder; by default "
+        "what a run has.",
     )
-    queries: object = _option(
+    questions: object = _option(
         None, "Texts, tags and fields of questions where the truth lacks them: JSONL, JSON, or text.", reads=True
     )
     cluster: str | Mapping[str, object] | None = _option(
@@ -183,8 +185,8 @@ class WeighKeywords(TypedDict, total=False):
     rule: str
     steps: Sequence[str] | None
     unit: Unit | None
-    corpus: object
-    queries: object
+    documents: object
+    questions: object
     cluster: str | Mapping[str, object] | None
     verdicts: object
     judge: str | None
@@ -208,7 +210,7 @@ class TestOptions(Options):
     correction: str | None = _option(None, "For many comparisons: holm (default), bonferroni, bh or none.")
     margin: float | None = _option(None, "Largest loss that does not matter, e.g. 0.01.")
     alpha: float = _option(defaults.ALPHA, "Level of the tests; intervals cover the rest.")
-    strict: bool = _option(False, "Refuse systems that lack questions.")
+    require_all: bool = _option(False, "Refuse systems that lack questions.")
     seed: int = _option(defaults.SEED, "Seed of shuffles and sign flips.")
     anchors: tuple[object, object] | None = _option(
         None,
@@ -231,7 +233,7 @@ class TestKeywords(WeighKeywords, total=False):
     correction: str | None
     margin: float | None
     alpha: float
-    strict: bool
+    require_all: bool
     seed: int
     anchors: tuple[object, object] | None
     mixed_judges: bool
@@ -267,7 +269,7 @@ class PlanOptions(Options):
     )
     sd: float | None = _option(None, "Instead of a pilot: standard deviation of the questions' differences, e.g. 0.25.")
     n_systems: int | None = _option(
-        None, "How many will be compared, with the baseline; those of the pilot by default.", flags="--systems"
+        None, "How many will be compared, with the baseline; those of the pilot by default."
     )
     power: float = _option(defaults.POWER, "Share of cases in which the difference is to be shown.")
     alpha: float = _option(defaults.ALPHA, "Level of the tests, shared among the comparisons with the baseline.")
@@ -415,14 +417,14 @@ class ReviewOptions(Options):
     """Whose verdicts, and which labels, a review is of.
 
     examples   texts that the judge was shown in its prompt, which do not count
-    against    further judges, to see where they differ
+    other_judges   with verdicts of their own, to see where they differ
     """
 
     judge: str | None = None
     verdicts: object = None
     labels: object = None
     examples: Sequence[str] = ()
-    against: Sequence[str] = ()
+    other_judges: Sequence[str] = ()
     seed: int = defaults.SEED
 
 

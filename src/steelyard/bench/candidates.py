@@ -83,8 +83,8 @@ def open_bench_inputs(config: BenchConfig) -> Inputs:
     Raises   InputError and its children, naming the file.
     """
     path = candidates_path(config)
-    queries = config.queries or _queries_beside(config.documents)
-    return open_inputs(_truth(config, path), [path], WeighOptions(corpus=config.documents, queries=queries))
+    queries = config.questions or _queries_beside(config.documents)
+    return open_inputs(_truth(config, path), [path], WeighOptions(documents=config.documents, questions=queries))
 
 
 def _truth(config: BenchConfig, candidates: Path) -> str | Path:
@@ -208,7 +208,7 @@ def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
     }
     if absent := [query_id for query_id in query_ids if query_id not in queries]:
         advice = (
-            'name the file that says what is asked: queries = "queries.jsonl"'
+            'name the file that says what is asked: questions = "queries.jsonl"'
             if len(absent) == len(query_ids)
             else "add them to the questions, or take them out of the truth"
         )
@@ -245,7 +245,7 @@ def first_search(config: BenchConfig) -> Config | None:
     if config.candidates is None or config.candidates.suffix != ".toml":
         return None
     search = Config.read(config.candidates)
-    return search.model_copy(update={"questions": search.questions or config.queries or config.truth})
+    return search.model_copy(update={"questions": search.questions or config.questions or config.truth})
 
 
 def search_candidates(config: BenchConfig, *, overwrite: bool = False, progress: Progress | None = None) -> None:

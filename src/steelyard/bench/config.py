@@ -47,7 +47,7 @@ MOST_USERS = 2_000
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?(ms|s|m|min)?")
 _NUMBER = re.compile(r"\d*\.?\d+")
 _UNIT_S = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
-_PATHS = ("truth", "candidates", "documents", "queries", "exclude")
+_PATHS = ("truth", "candidates", "documents", "questions", "exclude")
 
 # Types of settings ---------------------------------------------------------------------------------------------------
 
@@ -302,7 +302,7 @@ class BenchSystem(_Table):
 class BenchConfig(Written, _Table):
     """A bench: read it with `BenchConfig.read(path)` or `BenchConfig.of(mapping)`.  Paths are absolute.
 
-    truth, candidates, documents, queries   as `evaluate` takes truth, run, corpus and queries; None where not named
+    truth, candidates, documents, questions   as `evaluate` takes truth, run and the options of these names; or None
     exclude    query_id -> documents that are left out of its lists, in JSONL or TREC's qrels form; or None
     depths     candidates that are reranked, ascending
     measures   None for those of `steelyard.bench.quality.gains.MEASURES`
@@ -322,7 +322,7 @@ class BenchConfig(Written, _Table):
     truth: File | None = None
     candidates: File | None = None
     documents: File | None = None
-    queries: File | None = None
+    questions: File | None = None
     exclude: File | None = None
     depths: Depths = [10, 20, 50, 100]
     measures: Measures | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import AnswerUnits, Language, PoolKind, Prefer, Scale, Unit
+from steelyard.base.choices import AnswerUnits, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
 from steelyard.cli import benches, init, judges, options, pipelines, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
@@ -31,20 +31,17 @@ COMMANDS = {
                 help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE.",
             ),
             *options.JUDGING,
-            argument(
-                "--calibration", type=Path, reads=True,
-                help="Of the judge, by labels of people: its threshold counts, and is named.",
+            repeated(
+                "--calibration", dest="calibrations", type=Path, reads=True,
+                help="Of the judge, by labels of people: its threshold counts. Of a panel, one for each judge: votes "
+                "are weighted by how often it is right.",
             ),
             argument(
                 "--panel", type=names, reads=True,
                 help="Let several judges vote: lexical,llm by their verdicts in the run folder, or files of verdicts.",
             ),
-            repeated(
-                "--weights", dest="weights", type=Path, reads=True,
-                help="Calibration of a judge of the panel, by which it counts; one for each judge.",
-            ),
             argument(
-                "--units", choices=get_args(AnswerUnits), default=defaults.UNITS,
+                "--answer-units", choices=get_args(AnswerUnits), default=defaults.UNITS,
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),
             flag("--new-nuggets", help="Have llm write nuggets from the gold answers of questions that have none."),
@@ -54,7 +51,7 @@ COMMANDS = {
                 "context at once.",
             ),
             argument(
-                "--verdicts", type=Path, writes=True,
+                "--into", type=Path, writes=True,
                 help="Keep the verdicts in this file (RUN/verdicts/JUDGE.parquet).",
             ),
             options.DRY_RUN, options.KEEP_ANSWERS, options.SECTIONS_FORMAT, options.OUTPUT, options.LANG,
@@ -104,7 +101,7 @@ COMMANDS = {
             flag("--adjudicate", help="Draw nothing, and ask what raters disagree on."),
             options.VERDICTS, options.JUDGE,
             argument(
-                "--against-judges", dest="against", type=names, default=[],
+                "--other-judges", type=names, default=[],
                 help="Draw more of what these judges see differently, of those in the run folders: embedding,llm.",
             ),
             options.LABELS,
@@ -125,7 +122,7 @@ COMMANDS = {
                 "--into", type=Path, required=True, writes=True,
                 help="Where decisions will go, in JSONL: a truth, which a judge may have begun, or questions.",
             ),
-            argument("--kind", choices=get_args(PoolKind), default="grades", help="What people decide."),
+            argument("--task", choices=get_args(PoolTask), default="grades", help="What people decide."),
             argument("-n", dest="n", type=int, help="How many pairs, or questions (100)."),
             argument("--scale", default=defaults.SCALE, help="Of grades: 0-10, 0-3, or your own: a file in TOML."),
             argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are pooled."),
@@ -133,7 +130,7 @@ COMMANDS = {
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or shown as a whole.",
             ),
-            options.CORPUS,
+            options.DOCUMENTS,
             flag("--adjudicate", help="Draw nothing, and ask for the grades that people differ on."),
             options.TITLE, options.INSTRUCTIONS, options.REVIEW_FORMAT, options.SEED, options.LANG,
         ],
@@ -147,7 +144,7 @@ COMMANDS = {
                 help="What people saved from forms; the items.json beside a form may be among them."
             ),
             repeated(
-                "--into", "--labels", dest="into",
+                "--into", dest="into",
                 help="Where decisions go, unless that is in the folder of the form: the run folder, file of labels, "
                 "truth or questions that it was made for; NAME=PLACE for each of several systems.",
             ),
@@ -170,9 +167,9 @@ COMMANDS = {
         [
             options.QUESTIONS, options.REVIEWED_RUNS, options.ITEM_TABLE,
             argument(
-                "--target", type=float,
-                help="The share of what is called supported that is to be; without it, the greatest sensitivity + "
-                "specificity.",
+                "--min-precision", type=float,
+                help="Least share that people support of what the judge calls supported; without it, the threshold of "
+                "the greatest sensitivity + specificity.",
             ),
             argument(
                 "--output", "-o", type=Path, writes=True,
@@ -200,7 +197,7 @@ COMMANDS = {
             argument("--scale", default=defaults.SCALE, help="0-10, 0-3, or your own: a file in TOML."),
             argument("--depth", type=int, default=defaults.POOL_DEPTH, help="How many of each list are graded."),
             argument("--keep", help="A truth by people, whose grades are kept."),
-            options.CORPUS,
+            options.DOCUMENTS,
             argument(
                 "--unit", choices=get_args(Unit), default="chunk",
                 help="Whether documents are cut into chunks, or graded as a whole.",
@@ -218,10 +215,10 @@ COMMANDS = {
                 "a rater, such as qrels; NAME=FILE names the rater of one.",
             ),
             argument(
-                "--scale", choices=get_args(Scale),
+                "--measurement-level", choices=get_args(Scale),
                 help="nominal for words, ordinal for labels in order (numbers, or with --categories), interval.",
             ),
-            argument("--against", help="The rater whom the others are compared with; by default all pairs are."),
+            argument("--reference", help="The rater whom the others are compared with; by default all pairs are."),
             argument("--categories", help="All labels in order: poor,fair,good or 0-3; others are left out, counted."),
             argument(
                 "--min-gain", type=options.label,
@@ -236,7 +233,7 @@ COMMANDS = {
             repeated(
                 "--runs", dest="runs", reads=True,
                 help="A run, as of `evaluate`; may be repeated: how far is the order of systems by each rater's grades "
-                "that by those of --against?",
+                "that by those of --reference?",
             ),
             argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
             options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
@@ -348,13 +345,12 @@ COMMANDS = {
         "Run a retrieval pipeline, or a system of your own, over questions; and weigh it.",
         [
             argument("config", nargs="?", type=Path, help="Configuration in TOML: documents, questions, stages."),
-            argument("--documents", "-d", type=Path, help="Folder or file to search."),
+            argument("--documents", type=Path, help="Folder or file that is searched, by a target too."),
             argument(
-                "--questions", "-q", type=Path, help="Questions, with gold or without: JSON(L), text, a folder, BEIR."
+                "--questions", type=Path, help="Questions, with gold or without: JSON(L), text, a folder, BEIR."
             ),
             argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
-            argument("--corpus", type=Path, help="The documents that such a system searches: gold is placed by them."),
-            options.DEPTH, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
+            options.K, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
             argument("--output", "-o", dest="folder", type=Path, help="Run folder (runs/NAME)."),
             options.OVERWRITE, options.STRICT,
             flag(
@@ -408,7 +404,7 @@ COMMANDS = {
                 "[load].",
             ),
             argument(
-                "--queries", "--questions",
+                "--questions",
                 help="What is asked: questions in JSONL, JSON, or one a line of text (those of the bundled example).",
             ),
             argument(
@@ -455,7 +451,7 @@ COMMANDS = {
         benches.bench_load, "steelyard.bench.run.load_tests:load_test",
     ),
     "chat": Command(
-        "Ask a pipeline questions, one by one.", [options.CONFIG, options.DEPTH, options.LANG],
+        "Ask a pipeline questions, one by one.", [options.CONFIG, options.K, options.LANG],
         pipelines.chat, "steelyard.rag.chatting:Assistant",
     ),
     "init": Command(

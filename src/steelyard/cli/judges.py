@@ -30,26 +30,28 @@ def _asking(call: Call, unwritten: str) -> Iterator[Progress]:
         yield bars
 
 
-def judge(call: Call, questions: str, outputs: str, *, judge: str, verdicts: Path | None, **options: Any) -> None:
+def judge(call: Call, questions: str, outputs: str, *, judge: str, into: Path | None, **options: Any) -> None:
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
     from steelyard.experiment.judging import JudgedRun, judge_panel, plan_judging
     from steelyard.judges.judging import JudgeOptions
 
-    panel, weights, dry_run = (options.pop(name) for name in ("panel", "weights", "dry_run"))
-    kinds = {name: options.pop(name) for name in ("calibration", "tables", "new_nuggets", "units")}
-    settings, save = _settings(**options), True if verdicts is None else verdicts
+    panel, calibrations, dry_run = (options.pop(name) for name in ("panel", "calibrations", "dry_run"))
+    kinds = {name: options.pop(name) for name in ("tables", "new_nuggets", "answer_units")}
+    settings, save = _settings(**options), True if into is None else into
     result: Any
     with _asking(call, "verdicts were") as bars:
-        if panel or weights:
+        if panel or len(calibrations) > 1:
             of_one_judge = {f"--{name.replace('_', '-')}": value for name, value in kinds.items()}
-            of_one_judge |= {"--units": kinds["units"] != defaults.UNITS, "--judge": judge != defaults.JUDGE}
+            own_units = kinds["answer_units"] != defaults.UNITS
+            of_one_judge |= {"--answer-units": own_units, "--judge": judge != defaults.JUDGE}
             for name in (name for name, value in {"--dry-run": dry_run, **of_one_judge, **settings}.items() if value):
                 raise InputError(
                     f"{name} is of one judge, and a panel is of verdicts that its members left; leave it out"
                 )
-            result = judge_panel(questions, outputs, panel or [], weights=weights, save=save, must_keep=True)
+            result = judge_panel(questions, outputs, panel or [], calibrations=calibrations, save=save, must_keep=True)
         else:
             given = {name: value for name, value in kinds.items() if value is not None}
+            given |= {"calibration": calibrations[0]} if calibrations else {}
             asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
             result = (plan_judging if dry_run else call.function)(questions, outputs, judge, asked)
     call.write(result, **({"questions": questions, "outputs": outputs} if isinstance(result, JudgedRun) else {}))
@@ -82,7 +84,7 @@ def label(
     """Grade pooled documents and write the truth, and print what it is; or what that would take."""
     from steelyard.rag.labelling import LabelOptions
 
-    of_pool = {name: options.pop(name) for name in ("scale", "depth", "keep", "corpus", "unit")}
+    of_pool = {name: options.pop(name) for name in ("scale", "depth", "keep", "documents", "unit")}
     asked = LabelOptions(**of_pool, save=output, settings=_settings(**options))
     with _asking(call, "truth was") as bars:
         result = asked.plan(questions, sources, judge) if dry_run else asked.run(questions, sources, judge, bars)

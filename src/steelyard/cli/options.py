@@ -114,7 +114,7 @@ POOLED = argument(
     reads=True,
     help="What is pooled: runs (as of `evaluate`), and documents or chunks to search by words.",
 )
-CORPUS = argument("--corpus", help="Where the texts are that runs name by id: documents, chunks, a run folder.")
+DOCUMENTS = argument("--documents", help="Where the texts are that runs name by id: documents, chunks, a run folder.")
 ITEM_TABLE = argument(
     "--table",
     choices=get_args(ItemTable),
@@ -125,7 +125,7 @@ ITEM_TABLE = argument(
 SEED = argument(
     "--seed", type=int, default=defaults.SEED, help="Seed of randomisation, and of the half that is held out."
 )
-DEPTH = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
+K = argument("--k", "-k", type=int, help="Chunks (or documents) that a question gets (10).")
 CONCURRENCY = argument(
     "--concurrency",
     type=int,
@@ -169,7 +169,7 @@ MODEL = (
     argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
     argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
     argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
-    argument("--language", choices=("auto", *get_args(Language)), help="Of llm: of the prompts."),
+    argument("--prompt-language", dest="language", choices=("auto", *get_args(Language)), help="Of llm."),
 )
 """What a judge asks, and what that may cost."""
 JUDGING = (

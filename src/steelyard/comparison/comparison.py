@@ -85,7 +85,7 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
     scores, anchors, segments = with_gold(scores), options.anchors, options.segments
     whole = plan(scores, options)
     masks = _masks(scores, weighing, segments)
-    check_common(scores, strict=options.strict)
+    check_common(scores, require_all=options.require_all)
     labels = label_corrections(scores, whole)
     by_people = [] if labels is None else labels.measures
     compared = scores if labels is None else with_pseudo_values(scores, labels)

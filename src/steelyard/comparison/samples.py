@@ -129,8 +129,8 @@ def with_gold(scores: Scores) -> Scores:
     return replace(measured, notes={name: [note, *measured.notes.get(name, ())] for name in scores.systems})
 
 
-def check_common(scores: Scores, *, strict: bool) -> None:
-    """Refuse measures that no question has a value of for every system; with strict, systems that lack questions.
+def check_common(scores: Scores, *, require_all: bool) -> None:
+    """Refuse measures that no question has a value of for every system; with require_all, systems that lack questions.
 
     Raises   InputError
     """
@@ -140,13 +140,14 @@ def check_common(scores: Scores, *, strict: bool) -> None:
             why = _causes(scores, j) or "; are these systems of one truth?"
             raise InputError(f"{measure}: no question has a value for every system{why}")
         lacking = scores.missing | unscored
-        if strict and lacking.any():
+        if require_all and lacking.any():
             rows = np.flatnonzero(lacking.any(axis=0))
             counts = zip(scores.systems, lacking.sum(axis=1).tolist(), strict=True)
             listed = ", ".join(f"{system}: {n}" for system, n in counts if n)
             raise InputError(
                 f"{measure}: {len(rows)} of {len(scores.query_ids)} questions lack a value ({listed}), first "
-                f"{scores.query_ids[int(rows[0])]!r}; without --strict they count 0, or are left out (--missing skip)"
+                f"{scores.query_ids[int(rows[0])]!r}; without --require-all they count 0, or are left out "
+                "(--missing skip)"
             )
 
 

@@ -120,7 +120,7 @@ def question_clusters(
         names = sorted({name for of in fields for name in of})
         raise InputError(
             f"cluster {cluster!r}: no question has such a field ({nearest(cluster, [DOC, *names])}). Where the truth "
-            "has no fields, name questions that have: queries=..., `evaluate --queries FILE`"
+            "has no fields, name questions that have: questions=..., `evaluate --questions FILE`"
         )
     return named_clusters(cluster, [of.get(cluster) for of in fields])
 

@@ -110,7 +110,7 @@ class Questions(Sequence[Question]):
             if question.evidence and not labels[question.query_id]:
                 raise InputError(
                     f"{question.where}: question {question.query_id!r} has evidence but no chunk ids, and the run "
-                    "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--corpus)"
+                    "has ids alone; give texts or offsets in the run, or the chunks of the corpus (--documents)"
                 )
         frame, name = truth_from_dict(labels, self.name), self.name
         return Truth(TruthFile(name, lambda: frame, lambda query, doc: name, self.digest))

@@ -26,7 +26,7 @@ UNTAGGED, UNKNOWN = "(untagged)", "(unknown)"
 LENGTHS = ("short", "medium", "long")
 _LANGUAGES = ("en", "zh")
 _THIRD = 1 / 3
-_GIVE = "give questions with {}, or a file of them with --queries FILE (queries=...)"
+_GIVE = "give questions with {}, or a file of them with --questions FILE (questions=...)"
 
 
 def segments(questions: Mapping[str, Question], query_ids: Sequence[str], by: str) -> dict[str, Bools]:

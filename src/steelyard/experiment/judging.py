@@ -123,7 +123,7 @@ def judge(
     judge: object = defaults.JUDGE,
     *,
     tables: Collection[VerdictTable] = TABLES,
-    units: AnswerUnits = defaults.UNITS,
+    answer_units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
     calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
@@ -140,7 +140,7 @@ def judge(
                 "correctness" by the gold answers, "said" of gold units by the answer, "reach" of gold units by each
                 chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and
                 "grounded", of units by the whole context at once, which one call of a model judges
-    units       what is judged: sentences, or claims, into which a language model splits them first
+    answer_units   what is judged: sentences, or claims, into which a language model splits them first
     new_nuggets   whether a language model draws up nuggets for questions that have none, from their gold answer
     calibration   of the judge, or a file of one: its threshold counts, and is named beside the verdicts
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
@@ -156,8 +156,8 @@ def judge(
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
     options = JudgeOptions(
-        tables=tables, units=units, new_nuggets=new_nuggets, calibration=calibration, save=save, progress=progress,
-        settings=settings,
+        tables=tables, answer_units=answer_units, new_nuggets=new_nuggets, calibration=calibration, save=save,
+        progress=progress, settings=settings,
     )  # fmt: skip
     return judge_run(questions, outputs, judge, options).verdicts
 
@@ -289,12 +289,12 @@ def writing(file: Path, *, alone: bool) -> Iterator[None]:
     Raises   OutputError where one does, or where nothing can be written there.
     """
     if str(file) == "-" or file.is_dir():
-        raise OutputError(f"{file}: is no file; name one for the verdicts (--verdicts FILE, save=FILE)")
+        raise OutputError(f"{file}: is no file; name one for the verdicts (--into FILE, save=FILE)")
     with run_lock(file.parent) if alone else nullcontext():
         is_folder = file.parent.is_dir()
         if not is_folder or not os.access(file.parent, os.W_OK):
             reason = "cannot be written" if is_folder else "is no folder"
-            raise OutputError(f"{file.parent}: {reason}; keep the verdicts elsewhere (--verdicts FILE, save=FILE)")
+            raise OutputError(f"{file.parent}: {reason}; keep the verdicts elsewhere (--into FILE, save=FILE)")
         yield
 
 
@@ -302,7 +302,7 @@ def _check_place(system: System, save: bool | str | Path, *, must_keep: bool) ->
     """Raise   InputError where verdicts must be kept, and there is no place for them."""
     if must_keep and save is True and system.folder is None:
         raise InputError(
-            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --verdicts FILE"
+            f"{system.name}: is no run folder, in which verdicts could be kept; name a file for them: --into FILE"
         )
 
 
@@ -311,7 +311,7 @@ def judge_panel(
     outputs: object,
     members: Sequence[str | Path | Verdicts],
     *,
-    weights: Sequence[Calibration | str | Path] = (),
+    calibrations: Sequence[Calibration | str | Path] = (),
     save: bool | str | Path = True,
     must_keep: bool = False,
 ) -> JudgedRun:
@@ -319,7 +319,7 @@ def judge_panel(
 
     members   names of judges, whose verdicts are in the folder of the run (the lexical judge needs none), files of
               verdicts, or Verdicts
-    weights   calibrations of all members, or files of these: words then count by their log-odds
+    calibrations   of all members, or files of these: words then count by their log-odds
     save, must_keep   as of `judge_run`
     Raises    InputError for a member without verdicts, naming what to run, and as `panel` does
     """
@@ -336,7 +336,7 @@ def judge_panel(
         )
         verdicts.check_outputs(answered.digest(), system.name)
         own.append(verdicts)
-    together = panel(own, weights=weights)
+    together = panel(own, calibrations=calibrations)
     file = verdict_file(system, save, NAME)
     with nullcontext() if file is None else writing(file, alone=save is True):
         if file is not None:

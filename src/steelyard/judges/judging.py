@@ -43,7 +43,7 @@ class JudgeOptions:
     """
 
     tables: Collection[VerdictTable] = TABLES
-    units: AnswerUnits = defaults.UNITS
+    answer_units: AnswerUnits = defaults.UNITS
     new_nuggets: bool = False
     calibration: Calibration | str | Path | None = None
     save: bool | str | Path = True
@@ -57,8 +57,8 @@ class JudgeOptions:
             raise InputError(f"save is {quoted(self.save)}; give True, False, or the path of a file")
         if isinstance(tables, str) or not isinstance(tables, Collection):
             raise InputError(f"tables are {quoted(tables)}; give a list of names, such as [{names[0]!r}]")
-        if self.units not in get_args(AnswerUnits):
-            raise InputError(f"units {self.units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
+        if self.answer_units not in get_args(AnswerUnits):
+            raise InputError(f"answer_units {self.answer_units!r} are none; take {' or '.join(get_args(AnswerUnits))}")
         for table in tables:
             if table not in names:
                 raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
@@ -75,7 +75,7 @@ def judge_answers(
     """Judge the answers of one system.
 
     judge      None asks nobody: units, citations and states are there, and all verdicts are not_judged
-    options    of which tables, units, new_nuggets and progress count, and a calibration that is opened: the judge has
+    options    of which tables, answer_units, new_nuggets and progress count, and an opened calibration: the judge has
                its threshold already, and the recipe keeps a summary of it
     system     its name; by default that of the outputs
     Raises     InputError where the judge fails on all that it is asked, and for a calibration of another judge.
@@ -89,7 +89,7 @@ def judge_answers(
     remaining = drafts(questions, outputs)
     while block := list(islice(remaining, at_once)):
         progress("answers", len(records), len(questions))
-        block = list(with_claims(block, judge)) if options.units == "claims" else block
+        block = list(with_claims(block, judge)) if options.answer_units == "claims" else block
         block = list(with_nuggets(block, judge)) if options.new_nuggets else block
         records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
     progress("answers", len(records), len(questions))
@@ -97,7 +97,7 @@ def judge_answers(
         asking.refuse_failure()
     recipe = {
         **by_judge,
-        "units": options.units,
+        "units": options.answer_units,
         "tables": asked,
         **({"new_nuggets": True} if options.new_nuggets else {}),
         "system": whole_characters(system or outputs.name),
@@ -121,7 +121,7 @@ def asked_of(
     asked, drafted = _asked_tables(judge, options.tables), list(drafts(questions, outputs))
     cases = dict.fromkeys(request.case for draft in drafted for request in asked_cases(draft, asked))
     split, golds = list[Refined](), list[Refined]()
-    if options.units == "claims":
+    if options.answer_units == "claims":
         ability(judge, "split")
         split = sentences_of(drafted)
     if options.new_nuggets:

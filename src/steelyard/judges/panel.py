@@ -71,12 +71,14 @@ def vote(said: Sequence[Label], weights: Sequence[Weight]) -> tuple[bool | None,
     return yes, 1 / (1 + math.exp(-balance))
 
 
-def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibration | str | Path] = ()) -> Verdicts:
+def panel(
+    verdicts: Sequence[Verdicts | str | Path], *, calibrations: Sequence[Calibration | str | Path] = ()
+) -> Verdicts:
     """Verdicts of most of several judges on the same answers.
 
     verdicts   of each judge, on the same outputs, or the paths of their files
-    weights    calibrations of these judges, or the paths of these: each word then counts by its log-odds; without
-               any, all count alike.  Of a table that no calibration of a judge is of, its first one counts
+    calibrations   of these judges, or the paths of these: each word then counts by its log-odds; without any, all
+               count alike.  Of a table that no calibration of a judge is of, its first one counts
     A tie, and a verdict that judges who did not judge could change, is not judged.  Whether a unit is supported by its
     whole context is asked of each judge before they vote: judges that see support in different chunks agree.
     Raises     InputError for verdicts of fewer than two judges, or on other answers or units than the first; and for a
@@ -97,7 +99,7 @@ def panel(verdicts: Sequence[Verdicts | str | Path], *, weights: Sequence[Calibr
             f"a panel has two judges or more, and these are {len(verdicts)}; name two or more: --panel lexical,llm"
         )
     members = [own if isinstance(own, Verdicts) else Verdicts.read(own) for own in verdicts]
-    own_weights = [own if isinstance(own, Calibration) else Calibration.read(own) for own in weights]
+    own_weights = [own if isinstance(own, Calibration) else Calibration.read(own) for own in calibrations]
     for other in members[1:]:
         _check_alike(members[0], other)
     names = _names(members)

@@ -174,7 +174,7 @@ class Measure:
         if "characters" in inputs and data.evidence is None:
             return (
                 "needs gold evidence, and a run that has more than ids; weigh questions with `evidence` against "
-                "outputs with `doc`, `start` and `end`, or name the corpus (--corpus)"
+                "outputs with `doc`, `start` and `end`, or name the corpus (--documents)"
             )
         if "labels" in inputs and data.evidence is not None:
             return "needs documents that were judged not to be relevant, one by one; evidence has none"

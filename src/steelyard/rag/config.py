@@ -359,7 +359,7 @@ class Config(Written, PipelineSettings):
             )
         for key in PIPELINE_ONLY:
             if self.target is not None and key in self.model_fields_set:
-                where = "; documents that it searches are named in [target] (--corpus)" if key == "documents" else ""
+                where = "; documents that it searches are named in [target]" if key == "documents" else ""
                 raise SettingError(f"{key} belongs to a pipeline, but a [target] does it all: remove one{where}", key)
         return self
 
@@ -403,39 +403,36 @@ class Config(Written, PipelineSettings):
     @classmethod
     def of_options(
         cls, path: str | Path | None = None, *, documents: str | Path | None = None,
-        questions: str | Path | None = None, target: str | None = None, corpus: str | Path | None = None,
-        k: int | None = None, unit: Unit | None = None, concurrency: int | None = None,
-        folder: str | Path | None = None, cache: bool = True,
+        questions: str | Path | None = None, target: str | None = None, k: int | None = None,
+        unit: Unit | None = None, concurrency: int | None = None, folder: str | Path | None = None,
+        cache: bool = True,
     ) -> Config:  # fmt: skip
         """A file with some values replaced, or these alone; their paths count from the working directory.
 
-        target   module:object, or a URL;   corpus   the documents that it searches
-        Raises   InputError where neither a file, documents nor a target are named, and for a pipeline with a corpus.
+        documents   what is searched, by a target too;   target   module:object, or a URL
+        Raises      InputError where neither a file, documents nor a target are named.
         """
-        paths = {"documents": documents, "questions": questions, "folder": folder}
+        paths = {"questions": questions, "folder": folder}
         changes: dict[str, Any] = {key: str(Path(path).absolute()) for key, path in paths.items() if path is not None}
         values = {"k": k, "unit": unit, "concurrency": concurrency}
         changes |= {key: value for key, value in values.items() if value is not None}
         if not cache:
             changes["cache"] = False
+        config = None if path is None else cls.read(path)
+        searched = {} if documents is None else {"documents": str(Path(documents).absolute())}
         if target is not None:
-            changes["target"] = {"url" if "://" in target else "callable": target}
-        searched = {} if corpus is None else {"target.documents": str(Path(corpus).absolute())}
-        if path is not None:
-            config = cls.read(path).with_changes(changes)
-            if corpus is not None and config.target is None:
-                raise InputError(
-                    f"--corpus (corpus=) names what a target searches, and {path} is a pipeline's, which searches its "
-                    "`documents`; leave it out"
-                )
-            return config.with_changes(searched)
+            changes["target"] = {"url" if "://" in target else "callable": target} | searched
+        elif config is not None and config.target is not None:
+            changes |= {f"target.{key}": value for key, value in searched.items()}
+        else:
+            changes |= searched
+        if config is not None:
+            return config.with_changes(changes)
         if documents is None and target is None:
             raise InputError(
                 "what is to be run? Give a CONFIG.toml, or --documents FOLDER, or --target module:object or a URL"
             )
-        if corpus is not None and target is None:
-            raise InputError("--corpus (corpus=) names what a target searches; a pipeline searches its --documents")
-        return cls.of(changes).with_changes(searched)
+        return cls.of(changes)
 
     def with_unit_of(self, questions: Questions) -> Config:
         """The same with the unit that it names, else that of the gold of these questions."""

@@ -54,7 +54,7 @@ def label(
     scale: str | Path | Scale = defaults.SCALE,
     depth: Annotated[int, at_least(1)] = defaults.POOL_DEPTH,
     keep: object = None,
-    corpus: object = None,
+    documents: object = None,
     unit: Unit = "chunk",
     save: str | Path | None = None,
     progress: Progress = usual_progress,
@@ -64,13 +64,13 @@ def label(
 
     questions   Questions, a path to them, or dicts with `qid` and `query`
     sources     what is pooled, one or a list of: runs (as `evaluate` takes them), of which the first `depth` of each
-                list are taken; and documents or chunks (as `corpus` takes them), of which the `depth` nearest to the
-                question by BM25 are taken, or all where they are no more
+                list are taken; and documents or chunks (as `documents` of `evaluate`), of which the `depth` nearest to
+                the question by BM25 are taken, or all where they are no more
     judge       "lexical", by words alone, for trying how it goes; "llm"; or a function of your own that takes a list of
                 pairs (query, text) and gives a grade for each, by itself or as "module:object"
     scale       "0-10", "0-3", or a file of your own in TOML
     keep        a truth by people, or a path: their grades are kept, and never replaced
-    corpus      where the texts are that runs name by id alone
+    documents   where the texts are that runs name by id alone
     unit        whether documents are cut into chunks as a pipeline does by default, or graded as a whole
     save        where the truth is written: JSONL, which knows who graded and why, or labels alone in any other format.
                 What a JSONL file there holds is kept too: what people graded, and pairs that are not in the pool
@@ -85,7 +85,9 @@ def label(
     >>> grades.frame.select("doc_id", "gain", "reason").rows()
     [('h#1', 3.0, ''), ('h#2', 0.0, 'missing: opening, hours')]
     """
-    options = LabelOptions(scale=scale, depth=depth, keep=keep, corpus=corpus, unit=unit, save=save, settings=settings)
+    options = LabelOptions(
+        scale=scale, depth=depth, keep=keep, documents=documents, unit=unit, save=save, settings=settings
+    )
     return options.run(questions, sources, judge, progress)
 
 
@@ -123,7 +125,7 @@ class LabelOptions:
     scale: str | Path | Scale = defaults.SCALE
     depth: int = defaults.POOL_DEPTH
     keep: object = None
-    corpus: object = None
+    documents: object = None
     unit: Unit = "chunk"
     save: str | Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -170,14 +172,16 @@ class LabelOptions:
 
     def _work(self, questions: object, sources: object) -> _Work:
         scale = scale_of(self.scale)
-        asked, pool, pooled = open_pooled(questions, sources, depth=self.depth, corpus=self.corpus, unit=self.unit)
+        asked, pool, pooled = open_pooled(
+            questions, sources, depth=self.depth, documents=self.documents, unit=self.unit
+        )
         queries = _queries(asked)
         keys = [(query_id, doc_id) for query_id, docs in pool.doc_ids.items() for doc_id in docs]
         pairs = {key: QueryDocument(queries[key[0]], pool.texts[key[1]]) for key in keys if key[1] in pool.texts}
         if not pairs:
             raise InputError(
                 f"none of {len(keys)} pooled documents has a text, the first of them {keys[0][1]!r}; name where they "
-                "are: corpus=..., --corpus DOCUMENTS"
+                "are: --documents PATH"
             )
         existing = graded_before(self.keep, self.save, scale)
         return _Work(asked, scale, pool, pairs=pairs, existing=existing, sources=pooled)
@@ -206,7 +210,7 @@ class _Work:
 
 
 def open_pooled(
-    questions: object, sources: object, *, depth: int, corpus: object = None, unit: Unit = "chunk"
+    questions: object, sources: object, *, depth: int, documents: object = None, unit: Unit = "chunk"
 ) -> tuple[Questions, Pool, Mapping[str, Any]]:
     """Questions, what is pooled for them as `label` has it, and the names of what that is from.
 
@@ -214,16 +218,16 @@ def open_pooled(
     """
     check_arguments(label, depth=depth, unit=unit)
     asked, systems, corpora = open_pool(questions, sources)
-    texts, queries = open_corpus(corpus), _queries(asked)
+    texts, queries = open_corpus(documents), _queries(asked)
     pools = [run_pool(system, depth, texts) for system in systems]
     of_runs = {id: pool.texts.get(id) for pool in pools for ids in pool.doc_ids.values() for id in ids}
-    pools += [word_pool(queries, documents, depth, unit=unit, of_runs=of_runs) for documents in corpora]
+    pools += [word_pool(queries, own, depth, unit=unit, of_runs=of_runs) for own in corpora]
     pool = merged(pools, asked)
     if not pool.n_pairs:
         raise InputError(
             f"{asked.name}: nothing is retrieved for any of its questions; do questions and runs share ids?"
         )
-    pooled = {"runs": [system.name for system in systems], "documents": [documents.digest() for documents in corpora]}
+    pooled = {"runs": [system.name for system in systems], "documents": [own.digest() for own in corpora]}
     return asked, pool, pooled
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import ItemTable, PoolKind, Unit
+from steelyard.base.choices import ItemTable, PoolTask, Unit
 from steelyard.base.errors import InputError
 from steelyard.base.options import ReviewOptions
 from steelyard.data.run import is_path
@@ -46,7 +46,7 @@ def sample_review(
     judge: str | None = None,
     verdicts: object = None,
     labels: object = None,
-    against: Sequence[str] = (),
+    other_judges: Sequence[str] = (),
     seed: int = defaults.SEED,
     title: str = "",
     instructions: str = "",
@@ -65,14 +65,14 @@ def sample_review(
     adjudicate      draw nothing, and ask what raters are at odds about
     judge, verdicts whose verdicts make the strata, as `sy.evaluate` takes them
     labels    where samples and decisions are kept: a path, or system -> path; by default in the run folders
-    against   further judges, whose verdicts are in the run folders: items that they differ on are drawn more
+    other_judges   whose verdicts are in the run folders too: items that they differ on are drawn more
     title, instructions   of the form, in place of its own
     lang      the language in which it opens
     Raises    InputError for outputs that have no place for labels, for a sample drawn by other verdicts, and where
               there is nothing to ask; OutputError where a form is there already, or another process writes
     """
     check_free(Path(output))
-    options = ReviewOptions(judge=judge, verdicts=verdicts, labels=labels, against=against)
+    options = ReviewOptions(judge=judge, verdicts=verdicts, labels=labels, other_judges=other_judges)
     _, systems = open_reviewed(questions, runs, options, begin=True)
     files = _files(systems)
     with ExitStack() as stack:
@@ -148,12 +148,12 @@ def pool_review(
     output: str | Path,
     into: str | Path,
     *,
-    kind: PoolKind = "grades",
+    task: PoolTask = "grades",
     n: int | None = None,
     scale: str | Path | Scale = defaults.SCALE,
     depth: int = defaults.POOL_DEPTH,
     unit: Unit = "chunk",
-    corpus: object = None,
+    documents: object = None,
     adjudicate: bool = False,
     seed: int = defaults.SEED,
     title: str = "",
@@ -162,11 +162,11 @@ def pool_review(
 ) -> PooledReview:
     """Draw pooled documents, and write a form in which people grade them, or quote the gold from them.
 
-    questions, sources, depth, unit, corpus   what is pooled for which questions, as `sy.label` takes it
+    questions, sources, depth, unit, documents   what is pooled for which questions, as `sy.label` takes it
     output    a folder: the form, form.html, and the list of what it asks, items.json
     into      where the decisions will go: grades into a truth in JSONL, beside those of a judge; quotes into a copy of
               the questions in JSONL, which is made here
-    kind      "grades": pairs of a question and a document, of those that nobody graded yet;  "quotes": questions that
+    task      "grades": pairs of a question and a document, of those that nobody graded yet;  "quotes": questions that
               have no evidence yet, each with all that is pooled for it
     n         how many pairs, or questions; 100 by default
     scale     of grades: "0-10", "0-3", or a file of your own in TOML
@@ -177,39 +177,39 @@ def pool_review(
     """
     folder, target = Path(output), Path(into)
     check_free(folder)
-    _check_into(target, questions, kind, adjudicate=adjudicate)
+    _check_into(target, questions, task, adjudicate=adjudicate)
     words, own_scale = read_words(lang), scale_of(scale)
     size = DEFAULT_N if n is None else n
-    pooled_for, pool, _ = open_pooled(questions, sources, depth=depth, corpus=corpus, unit=unit)
-    if kind == "grades":
+    pooled_for, pool, _ = open_pooled(questions, sources, depth=depth, documents=documents, unit=unit)
+    if task == "grades":
         asked, n_pool, n_before = pairs_to_grade(pooled_for, pool, target, own_scale, adjudicate=adjudicate)
     else:
         asked, n_pool, n_before = questions_to_quote(pooled_for, pool, target)
     asked = drawn(asked, len(asked) if adjudicate else size, seed)
-    gains = own_scale.gains if kind == "grades" else ()
-    listed = [_listed(own, kind) for own in asked]
-    review_id = review_id_of(kind, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
+    gains = own_scale.gains if task == "grades" else ()
+    listed = [_listed(own, task) for own in asked]
+    review_id = review_id_of(task, own_scale.name, [own.item_id for own in asked], adjudicating=adjudicate)
     in_each = in_each_language(words)
     grades = {code: dict(own_scale.words(code)) for code in in_each}  # type: ignore[arg-type]
     worded = {gain: {code: own[gain] for code, own in grades.items()} for gain in grades[words.code]}
-    titles = {code: own(f"review.{kind}_title") for code, own in in_each.items()}
+    titles = {code: own(f"review.{task}_title") for code, own in in_each.items()}
     form = Form(
-        kind, title or titles, review_id, [_pooled_item(own, adjudicate) for own in asked],
+        task, title or titles, review_id, [_pooled_item(own, adjudicate) for own in asked],
         scale=[(gain, worded.get(gain, "")) for gain in gains], adjudicating=adjudicate, instructions=instructions,
     )  # fmt: skip
     items = ItemsFile(
-        kind, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,
+        task, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,
         scale=gains, scale_name=own_scale.name, unit=unit,
     )  # fmt: skip
     written = write_form(folder, form, items, words)
-    if kind == "quotes":
+    if task == "quotes":
         copy_questions(Path(str(questions)), target)
-    return PooledReview(kind, asked, n_pool, n_before, *written, target)
+    return PooledReview(task, asked, n_pool, n_before, *written, target)
 
 
-def _listed(own: PooledItem, kind: PoolKind) -> ListedItem:
+def _listed(own: PooledItem, task: PoolTask) -> ListedItem:
     names = [name for name, _ in own.texts]
-    return ListedItem(own.item_id, own.query_id, own.query, names[0] if kind == "grades" else "", names=names)
+    return ListedItem(own.item_id, own.query_id, own.query, names[0] if task == "grades" else "", names=names)
 
 
 def _pooled_item(own: PooledItem, adjudicate: bool) -> FormItem:
@@ -224,13 +224,13 @@ def _pooled_item(own: PooledItem, adjudicate: bool) -> FormItem:
     )
 
 
-def _check_into(into: Path, questions: object, kind: PoolKind, *, adjudicate: bool) -> None:
+def _check_into(into: Path, questions: object, task: PoolTask, *, adjudicate: bool) -> None:
     """Raise   InputError for a file that cannot hold what people decide, and for questions that are no file."""
-    if kind not in get_args(PoolKind):
-        raise InputError(f"no form is for {kind!r}; there are {' and '.join(get_args(PoolKind))}")
+    if task not in get_args(PoolTask):
+        raise InputError(f"no form is for {task!r}; there are {' and '.join(get_args(PoolTask))}")
     if not holds_rows(into):
         raise InputError(f"{into}: cannot say who decided; name a file in JSONL")
-    if kind == "quotes" and adjudicate:
+    if task == "quotes" and adjudicate:
         raise InputError("quotes of several people are all gold, so there is nothing to adjudicate; leave that out")
-    if kind == "quotes" and not (is_path(questions) and Path(str(questions)).is_file()):
+    if task == "quotes" and not (is_path(questions) and Path(str(questions)).is_file()):
         raise InputError("questions that quotes are added to are a file; name that")

@@ -99,7 +99,7 @@ LEAST = 10
 def calibrate(
     verdicts: Verdicts | str | Path | Sequence[Verdicts | str | Path], labels: Labels | Review | str | Path,
     table: ItemTable = "grounded", *,
-    target: float | None = None, examples: Sequence[str] = (), date: str | None = None, seed: int = 0,
+    min_precision: float | None = None, examples: Sequence[str] = (), date: str | None = None, seed: int = 0,
 ) -> Calibration:  # fmt: skip
     """Hold a judge against labels of people, and choose its threshold by them.
 
@@ -107,8 +107,8 @@ def calibrate(
     labels      of items, by id; a Review, or the path of one, also says with which probability each was drawn, and
                 labels of what it did not draw do not count
     table       what the items ask
-    target      of precision: the threshold is the lowest at which so large a share of what is called supported is;
-                by default that of the greatest sensitivity + specificity
+    min_precision   the threshold is the lowest at which so large a share of what is called supported is; by default
+                that of the greatest sensitivity + specificity
     examples    texts that the judge was shown in its prompt; those in its recipe (`examples`, `prompt`) are added.
                 Items whose sentence is among them do not count
     A judge without scores, or one whose labels are not by a threshold, gets none; all else is said of its labels.
@@ -118,7 +118,7 @@ def calibrate(
     listed = [part if isinstance(part, Verdicts) else Verdicts.read(part) for part in several]
     labels = Review.read(labels) if isinstance(labels, str | Path) else labels
     judge = _one_judge(listed)
-    rule: Rule = "youden" if target is None else "precision"
+    rule: Rule = "youden" if min_precision is None else "precision"
     review = labels if isinstance(labels, Review) else Review(labels=labels)
     shown = PromptExamples.of(judge, examples)
     decided, left_out = decided_items(listed, review, table, shown)
@@ -129,7 +129,7 @@ def calibrate(
         )
     sample = _Sample.of(decided, judge)
     notes = [code for code, holds in (("few_labels", sample.n < LEAST), ("equal_labels", sample.is_equal)) if holds]
-    threshold, calls, flattery = _by_threshold(sample, rule, target, seed, notes)
+    threshold, calls, flattery = _by_threshold(sample, rule, min_precision, seed, notes)
     kappa, accuracy = _of_calls(sample, calls, flattery, seed)
     has_own = threshold is None
     return Calibration(
@@ -139,7 +139,7 @@ def calibrate(
         confusion=confusion_of(sample.people, calls), kappa=kappa, balanced_accuracy=accuracy,
         sensitivity=_rate(sample, calls, flattery[2], positive=True),
         specificity=_rate(sample, calls, flattery[3], positive=False), threshold=threshold,
-        rule=None if has_own else rule, target=None if has_own else target,
+        rule=None if has_own else rule, target=None if has_own else min_precision,
         human=agreement_of_people(listed, review, table, shown, threshold, seed),
         left_out=left_out, notes=tuple(notes),
     )  # fmt: skip
@@ -282,15 +282,15 @@ def calibrate_review(
     runs: object,
     *,
     table: ItemTable = "grounded",
-    target: float | None = None,
+    min_precision: float | None = None,
     **options: Unpack[ReviewKeywords],
 ) -> Calibration:
     """Hold the judge of some answers against what people decided about them, and choose its threshold.
 
     questions, runs   as `sy.judge` takes them; of several systems, all were judged by the same judge
     table             what people were asked: "grounded", "joint", "correctness" or "said"
-    target            of precision: the threshold is the lowest at which so large a share of what is called supported
-                      is; by default that of the greatest sensitivity + specificity
+    min_precision     the threshold is the lowest at which so large a share of what is called supported is; by
+                      default that of the greatest sensitivity + specificity
     judge, verdicts   whose verdicts count, as `sy.evaluate` takes them
     labels            where reviews are kept: a path or a Review, or system -> these; by default the run folders
     examples          texts that the judge was shown in its prompt; items with these do not count
@@ -300,7 +300,8 @@ def calibrate_review(
     own = ReviewOptions.of(options)
     _, systems = open_reviewed(questions, runs, own)
     verdicts = [system.verdicts for system in systems]
-    return calibrate(verdicts, together(systems), table, target=target, examples=own.examples, seed=own.seed)
+    review, of = together(systems), own.examples
+    return calibrate(verdicts, review, table, min_precision=min_precision, examples=of, seed=own.seed)
 
 
 def together(systems: Sequence[ReviewedSystem]) -> Review:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from steelyard.base.choices import PoolKind
+from steelyard.base.choices import PoolTask
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.result import Result
 from steelyard.data.question_files import read_lines
@@ -50,7 +50,7 @@ class PooledReview(Result):
 
     VIEW = "views.review"
 
-    kind: PoolKind
+    kind: PoolTask
     asked: Sequence[PooledItem]
     n_pool: int
     n_before: int

@@ -92,7 +92,7 @@ def _reviewed(questions: Questions, system: System, options: ReviewOptions, *, b
         )
     choice = VerdictChoice(options.verdicts, options.judge)
     run = judged_run(system, questions, choice.of(system)[0], choice)
-    others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in options.against]
+    others = [judged_run(system, questions, None, VerdictChoice(judge=name)) for name in options.other_judges]
     return ReviewedSystem(
         system,
         run.restricted(),

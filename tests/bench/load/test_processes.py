@@ -19,7 +19,7 @@ from steelyard.bench.run.load_tests import load_test
 
 url, queries, folder, rate = sys.argv[1:]
 print("begun", flush=True)
-load_test(url, queries=queries, rate=float(rate), duration=30, warm_up=0, timeout=60, folder=folder)
+load_test(url, questions=queries, rate=float(rate), duration=30, warm_up=0, timeout=60, folder=folder)
 """
 
 

@@ -26,7 +26,7 @@ def test_of(tmp_path: Path) -> Callable[..., Bench]:
     (tmp_path / "q.jsonl").write_text(json.dumps({"qid": "q", "query": NASTY}) + "\n")
 
     def run(url: str, body: Any, **options: Any) -> Bench:
-        named = {"queries": tmp_path / "q.jsonl", "folder": tmp_path / "bench"}
+        named = {"questions": tmp_path / "q.jsonl", "folder": tmp_path / "bench"}
         return load_test(url, body=body, **(named | SHORT | options))
 
     return run
@@ -52,7 +52,7 @@ def test_a_rerank_gets_the_question_and_texts_whatever_is_in_them(
 def test_questions_go_through_the_documents_in_a_circle(test_of: Callable[..., Bench], tmp_path: Path) -> None:
     (tmp_path / "three.jsonl").write_text("".join(json.dumps({"query": f"what is {n}?"}) + "\n" for n in range(3)))
     with serving() as server:
-        test_of(f"{server.url}/rerank", RERANK, queries=tmp_path / "three.jsonl", depth=40)
+        test_of(f"{server.url}/rerank", RERANK, questions=tmp_path / "three.jsonl", depth=40)
         sent = bodies(server, "/rerank")
     of_questions = {body["query"]: body["documents"] for body in sent}
     assert [len(texts) for texts in of_questions.values()] == [40] * 3

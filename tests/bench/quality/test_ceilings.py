@@ -89,7 +89,7 @@ def test_spans_in_a_whole_corpus_count_relevant_chunks(spans, order, n, k) -> No
     evidence = [{"doc": "d", "start": start, "end": min(start + length, 60)} for start, length in spans]
     questions = [{"qid": q, "query": "?", "evidence": evidence} for q in orders]
     outputs = [{"qid": q, "retrieved": [{"id": id} for id in ids]} for q, ids in orders.items()]
-    weighing = sy.weigh(questions, sy.Outputs(outputs), corpus=chunks)
+    weighing = sy.weigh(questions, sy.Outputs(outputs), documents=chunks)
     for name in ("evidence_recall", "recall", "f1", "recall_cap", "set_map", "ndcg"):
         spec = parse(f"{name}@{k}")
         values = spec(weighing.alignments[0])

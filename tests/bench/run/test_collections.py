@@ -23,7 +23,7 @@ class Labelled:
     """A reranker that looks up the labels of a collection: gain / highest gain + noise * z, where z is normal."""
 
     def __init__(self, collection: str, noise: float = 0.0) -> None:
-        inputs = open_inputs(collection, {"none": {}}, on_duplicate="max", corpus=None, queries=None)
+        inputs = open_inputs(collection, {"none": {}}, on_duplicate="max", documents=None, questions=None)
         assert isinstance(inputs.gold, Truth)
         labels = dict(zip(inputs.gold.query_ids, inputs.gold.labels, strict=True))
         texts = inputs.texts({doc for gains in labels.values() for doc in gains})

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_quality_times_and_tokens_of_a_folder_that_the_user_names(folder: Path) -> None:
     rerank = {"kind": "cross-encoder", "model": "tiny", "device": "cpu"}
     config = {
-        "truth": "qrels.txt", "candidates": "bm25.run", "documents": "corpus.jsonl", "queries": "queries.jsonl",
+        "truth": "qrels.txt", "candidates": "bm25.run", "documents": "corpus.jsonl", "questions": "queries.jsonl",
         "depths": [1, 4], "warm_up": 1, "repetitions": 2, "folder": "bench", "measures": ["mrr@10"],
         "systems": {"none": {}, "tiny": {"rerank": rerank, "price": {"per_1m_tokens": 0.05}}},
     }  # fmt: skip

@@ -73,7 +73,7 @@ def queries(tmp_path: Path) -> Path:
 @pytest.fixture
 def test_of(tmp_path: Path, queries: Path) -> Callable[..., Bench]:
     def run(system: Any, **options: Any) -> Bench:
-        return load_test(system, queries=queries, folder=tmp_path / "bench", **(SHORT | options))
+        return load_test(system, questions=queries, folder=tmp_path / "bench", **(SHORT | options))
 
     return run
 
@@ -215,7 +215,7 @@ def test_a_function_takes_as_many_at_once_as_is_said(tmp_path: Path, concurrency
         return ["d1"]
 
     globals()["meet"] = meet
-    options = SHORT | {"queries": tmp_path / "q.jsonl", "users": 2, "concurrency": concurrency}
+    options = SHORT | {"questions": tmp_path / "q.jsonl", "users": 2, "concurrency": concurrency}
     bench = load_test(f"{__name__}:meet", folder=tmp_path / "bench", **options)
     assert bench.requests["outcome"].unique().to_list() == ["ok"]
     assert max(counts) == most
@@ -224,7 +224,7 @@ def test_a_function_takes_as_many_at_once_as_is_said(tmp_path: Path, concurrency
 def test_another_number_at_once_is_another_measurement(tmp_path: Path, queries: Path) -> None:
     def run(concurrency: int) -> int:
         n_calls = len(CALLS)
-        load_test(ANSWER, queries=queries, folder=tmp_path / "bench", rate=50, concurrency=concurrency, **SHORT)
+        load_test(ANSWER, questions=queries, folder=tmp_path / "bench", rate=50, concurrency=concurrency, **SHORT)
         return len(CALLS) - n_calls
 
     assert run(2) == 1 + 5
@@ -241,7 +241,7 @@ def test_an_address_is_sent_all_that_comes() -> None:
 def test_an_interrupted_load_test_goes_on_where_it_was(tmp_path: Path, no_calls: None) -> None:
     (tmp_path / "q.jsonl").write_text('{"qid": "q", "query": "interrupt"}\n')
     # The first request is asked alone; the third of the second level is the fifth in all.
-    options = SHORT | {"queries": tmp_path / "q.jsonl", "rate": [20, 100], "folder": tmp_path / "bench"}
+    options = SHORT | {"questions": tmp_path / "q.jsonl", "rate": [20, 100], "folder": tmp_path / "bench"}
     import _thread
 
     def interrupting(query: str) -> list[str]:
@@ -277,7 +277,7 @@ def test_rerankers_have_an_instance_a_user(tmp_path: Path) -> None:
 def test_pipelines_report_their_stages(tmp_path: Path, queries: Path) -> None:
     (tmp_path / "a.txt").write_text("What is one? One is a number.")
     (tmp_path / "pipeline.toml").write_text('documents = "a.txt"\nrerank = "lexical"\nk = 1\n')
-    config = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "queries": str(queries)}
+    config = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "questions": str(queries)}
     bench = load_test(config, folder=tmp_path / "bench", rate=50, **SHORT)
     stages = bench.requests.explode("stages_ms").unnest("stages_ms")["stage"].unique().to_list()
     assert {"search", "rerank"} <= set(stages)
@@ -288,7 +288,7 @@ def test_pipelines_report_their_stages(tmp_path: Path, queries: Path) -> None:
 def test_the_sustained_rate_is_searched_by_probes_that_are_blocks_too(tmp_path: Path, queries: Path) -> None:
     load = {"rates": [100], "duration": 0.2, "warm_up": 0, "slo": {"p50": 0.001}}
     with sleepy_server(SleepySettings(service_s=0.002)) as server:
-        config = {"name": "s", "systems": {"mine": {"target": {"url": server.url}}}, "queries": str(queries)}
+        config = {"name": "s", "systems": {"mine": {"target": {"url": server.url}}}, "questions": str(queries)}
         bench = load_test({**config, "load": load}, folder=tmp_path / "bench")
         n_asked = server.n_requests
         assert load_test({**config, "load": load}, folder=tmp_path / "bench").scores.systems == ["mine 100/s"]
@@ -427,7 +427,7 @@ def test_loads_that_cannot_be_are_refused(test_of: Callable[..., Bench], options
 def test_judgements_alone_say_nothing_to_ask(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
     config = {"systems": {"mine": {"target": {"url": "http://127.0.0.1:9/"}}}, "truth": str(tmp_path / "qrels.txt")}
-    with pytest.raises(InputError, match=r"nothing to ask.*--queries"):
+    with pytest.raises(InputError, match=r"nothing to ask.*--questions"):
         load_test(config, rate=1, folder=tmp_path / "bench")
 
 
@@ -435,7 +435,7 @@ def test_keys_are_in_no_file(tmp_path: Path, queries: Path, monkeypatch: pytest.
     monkeypatch.setenv("MY_KEY", "Bearer sesame")
     with sleepy_server(SleepySettings(fail_every=2)) as server:
         target = {"url": server.url, "headers_env": {"Authorization": "MY_KEY"}}
-        config = {"systems": {"mine": {"target": target}}, "queries": str(queries)}
+        config = {"systems": {"mine": {"target": target}}, "questions": str(queries)}
         load_test(config, rate=50, folder=tmp_path / "bench", **SHORT)
     for path in (tmp_path / "bench").rglob("*"):
         assert path.is_dir() or b"sesame" not in path.read_bytes()
@@ -524,7 +524,7 @@ def test_endpoints_are_sent_all_that_comes_whatever_calls_them(
             (tmp_path / "texts").mkdir()
             for word in ("one", "two"):
                 (tmp_path / "texts" / f"{word}.txt").write_text(f"What is {word}? A number.")
-            values = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "queries": str(queries)}
+            values = {"systems": {"mine": {"pipeline": str(tmp_path / "pipeline.toml")}}, "questions": str(queries)}
         config = bench_config(tmp_path, load=load, **values)
         server.script(path, None)
         together = Together(12)

@@ -44,7 +44,7 @@ _DEPTH = 20
 def load_test(
     system: str | Path | Mapping[str, Any] | BenchConfig,
     *,
-    queries: str | Path | None = None,
+    questions: str | Path | None = None,
     rate: float | Sequence[float] | str | None = None,
     users: int | Sequence[int] | None = None,
     duration: float | str | None = None,
@@ -73,7 +73,7 @@ def load_test(
 
     system     the URL of a system, "module:object" of a function, a configuration in TOML, a dict of the same shape, or
                a BenchConfig; of a configuration, whole systems and rerankers
-    queries    what is asked: questions in any form that `Questions.read` takes; of a configuration its own, and without
+    questions  what is asked, in any form that `Questions.read` takes; of a configuration its own, and without
                any those of the bundled example
     rate       requests a second, in an open loop: they are sent at times laid down before, whatever the answers take;
                "1..50" is a rate that rises evenly over the duration
@@ -82,7 +82,7 @@ def load_test(
     slo        the objective: "p95=500ms", several with commas, or {"p95": 0.5} in seconds
     arrivals   "poisson" or "constant"; or a log whose requests are sent as they came, in JSONL, CSV or Parquet with a
                column of times (seconds or ISO 8601): as many, with their bursts, and asking what it says where
-               `queries` names nothing;   speed   at so many times its speed, one or several
+               `questions` names nothing;   speed   at so many times its speed, one or several
     think_time   of users;   timeout   of a request
     sustained  search for the highest rate that holds the objective; by default where the configuration names rates,
                and in a sweep
@@ -122,7 +122,7 @@ def load_test(
     elif sustained is not None:
         load["sustained"] = sustained
     depths = None if depth is None and body is None else [depth or _DEPTH]
-    paths = {"queries": queries, "documents": documents, "folder": folder}
+    paths = {"questions": questions, "documents": documents, "folder": folder}
     changes = {
         "load": _named(load), "timeout": timeout, "seed": seed, "name": name, "depths": depths,
         **{key: None if path is None else str(Path(path).absolute()) for key, path in paths.items()},

@@ -142,17 +142,17 @@ def open_systems(config: BenchConfig, stack: ExitStack, candidates: Candidates |
 
 def _queries(config: BenchConfig) -> dict[str, str]:
     """The questions to whole systems: those that are named, else those of a log of arrivals, else bundled ones."""
-    file, log = config.queries or config.truth, config.arrival_log
-    if config.queries is None and log is not None and (logged := log.questions()) is not None:
+    file, log = config.questions or config.truth, config.arrival_log
+    if config.questions is None and log is not None and (logged := log.questions()) is not None:
         return logged
     if file is None:
         return bundled_questions()
-    if file is config.queries or file.is_dir() or file.suffix in (".jsonl", ".json"):
+    if file is config.questions or file.is_dir() or file.suffix in (".jsonl", ".json"):
         questions = Questions.read(file)
     else:
         raise InputError(
             f"{config.origin.place()}names nothing to ask; name questions in JSONL, JSON, or one a line of text: "
-            "--queries FILE, queries="
+            "--questions FILE, questions="
         )
     return {question.query_id: question.query for question in questions if question.query and question.query.strip()}
 

@@ -60,7 +60,7 @@ class Agreement(Result):
     pairs     best first by the headline: alpha on the scale; none where all pairs would be more than MOST_PAIRS
     together  alpha of all raters on each scale that the labels have, none of scores
     n_together  items with two labels or more
-    against   the reference, None where every pair is compared
+    reference the rater whom all others are compared with; None where every pair is compared
     systems   of each rater: how far the order of systems by its labels agrees with that by the reference's
     """
 
@@ -68,7 +68,7 @@ class Agreement(Result):
 
     ratings: Ratings
     scale: Scale
-    against: str | None
+    reference: str | None
     min_gain: Label | None
     pairs: Sequence[RaterPair]
     together: Mapping[Scale, Estimate]
@@ -95,7 +95,7 @@ class Agreement(Result):
                 for name, estimate in pair.estimates.items()
             ]
         for system in self.systems:
-            against = self.against or ""
+            against = self.reference or ""
             orders = {"system_kendall": system.kendall, "system_tau_ap": system.tau_ap}
             rows += [
                 (system.rater, against, name, plain(value), None, None, len(system.means), system.n_questions)
@@ -107,8 +107,8 @@ class Agreement(Result):
 def agreement(
     labels: object,
     *,
-    scale: Scale | None = None,
-    against: str | None = None,
+    measurement_level: Scale | None = None,
+    reference: str | None = None,
     categories: str | Sequence[Label] | None = None,
     min_gain: Label | None = None,
     item: str | Sequence[str] = (),
@@ -126,15 +126,15 @@ def agreement(
     labels      a path or several: tables with a row a label (item, rater, label), or a row an item and a column a
                 rater, or qrels and other files of one rater each, who is called what the file is, or NAME=FILE; a
                 frame, a list of dicts; a dict {rater: {item: label}}, {rater: qrels}.  Empty cells are gaps
-    scale       "nominal" for words, "ordinal" for labels in order, "interval" for numbers to be subtracted; by default
-                nominal for words without `categories`, else ordinal
-    against     the rater whom all others are compared with; by default every pair is compared
+    measurement_level   "nominal" for words, "ordinal" for labels in order, "interval" for numbers to be subtracted; by
+                default nominal for words without `categories`, else ordinal
+    reference   the rater whom all others are compared with; by default every pair is compared
     categories  all labels in order: a list, "poor,fair,good", "0-3"; labels that are none of them are left out, counted
     min_gain    the label from which on an item is positive, for kappa, balanced accuracy and AUC of labels cut in two
     item        columns that together name an item, where their names do not say so;   question   the column of what
                 items belong to: intervals resample questions, or items where there are none
     raters      columns of a wide table that are raters; or those raters of other data that count
-    runs        runs as of `evaluate`: how far is their order by each rater's grades that by those of `against`?
+    runs        runs as of `evaluate`: how far is their order by each rater's grades that by those of `reference`?
     measure     by which, "ndcg@10" by default
     level       coverage of the intervals;   n_resamples, seed   of resampling
     progress    called as progress("pairs", done, total)
@@ -147,37 +147,37 @@ def agreement(
     share(level, "level")
     columns = RatingColumns(_names(item), question, _names(raters))
     ratings = read_ratings(labels, columns=columns, categories=categories)
-    if against is not None and against not in ratings.raters:
-        raise InputError(f"no rater is called {quoted(against)}; {nearest(against, ratings.raters)}")
-    scale = _checked_scale(scale, ratings)
+    if reference is not None and reference not in ratings.raters:
+        raise InputError(f"no rater is called {quoted(reference)}; {nearest(reference, ratings.raters)}")
+    scale = _checked_scale(measurement_level, ratings)
     if min_gain is not None:
         _check_cut(min_gain, ratings)
     options = PairOptions(ratings, min_gain, level, whole(n_resamples, "n_resamples"), checked_seed(seed))
-    systems, recipe = _systems(ratings, against, runs, measure)
-    places = _pairs(ratings, against)
-    pairs = rater_pairs(options, places, against_reference=against is not None, progress=progress)
+    systems, recipe = _systems(ratings, reference, runs, measure)
+    places = _pairs(ratings, reference)
+    pairs = rater_pairs(options, places, against_reference=reference is not None, progress=progress)
     pairs.sort(key=lambda pair: -_rank(pair, f"alpha_{scale}"))
     together, n_together = _alpha_of(pairs[0]) if len(pairs) == 1 else alpha_together(options)
     recipe |= {
-        "scale": scale, "against": against, "categories": list(ratings.categories) if ratings.are_named else None,
+        "scale": scale, "reference": reference, "categories": list(ratings.categories) if ratings.are_named else None,
         "min_gain": min_gain, "level": level, "n_resamples": n_resamples, "seed": seed, "labels": ratings.digest,
         "version": __version__,
     }  # fmt: skip
-    return Agreement(ratings, scale, against, min_gain, pairs, together, n_together, systems, recipe)
+    return Agreement(ratings, scale, reference, min_gain, pairs, together, n_together, systems, recipe)
 
 
 def _systems(
-    ratings: Ratings, against: str | None, runs: object, measure: str | Measure | None
+    ratings: Ratings, reference: str | None, runs: object, measure: str | Measure | None
 ) -> tuple[Sequence[SystemAgreement], dict[str, object]]:
     """The agreement of the order of systems, and by what measure; nothing without runs."""
     if runs is None:
         if measure is not None:
             raise InputError(f"a measure ({measure}) without runs to be weighed by it; name runs: runs=[...], --runs")
         return (), {}
-    if against is None:
-        raise InputError("runs are ordered by the grades of each rater and of a reference; name it: against, --against")
+    if reference is None:
+        raise InputError("runs are ordered by the grades of each rater and of a reference; name it: --reference")
     measure = measure or _MEASURE
-    return system_agreement(ratings, against, runs, measure), {"measure": str(measure)}
+    return system_agreement(ratings, reference, runs, measure), {"measure": str(measure)}
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
@@ -206,14 +206,14 @@ def _check_cut(min_gain: Label, ratings: Ratings) -> None:
         raise InputError("min_gain: words have no order; name all of them in order: categories, --categories")
 
 
-def _pairs(ratings: Ratings, against: str | None) -> list[tuple[int, int]]:
+def _pairs(ratings: Ratings, reference: str | None) -> list[tuple[int, int]]:
     """Places of each rater and of the one it is compared with; none where there are more than MOST_PAIRS."""
-    if against is None and math.comb(len(ratings.raters), 2) > MOST_PAIRS:
+    if reference is None and math.comb(len(ratings.raters), 2) > MOST_PAIRS:
         return []
-    if against is None:
+    if reference is None:
         return list(combinations(range(len(ratings.raters)), 2))
-    reference = ratings.raters.index(against)
-    return [(rater, reference) for rater in range(len(ratings.raters)) if rater != reference]
+    place = ratings.raters.index(reference)
+    return [(rater, place) for rater in range(len(ratings.raters)) if rater != place]
 
 
 def _alpha_of(pair: RaterPair) -> tuple[dict[Scale, Estimate], int]:

@@ -97,9 +97,9 @@ def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
 
     Raises   InputError and its children, naming the file.
     """
-    corpus, queries, on_duplicate = options.corpus, options.queries, options.on_duplicate
+    corpus, asked, on_duplicate = options.documents, options.questions, options.on_duplicate
     truth, named_runs = in_hand(truth), _named_runs(_in_hand(runs))
-    _check_stdin(named_runs, truth, corpus, queries)
+    _check_stdin(named_runs, truth, corpus, asked)
     opened_corpus = open_corpus(corpus)
     located_truth = _locate_truth(truth)
     located = _located(named_runs)
@@ -111,7 +111,7 @@ def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
     return Inputs(
         gold,
         _systems(located, evidence=isinstance(gold, Questions) or options.unit == "document"),
-        questions if queries is None else _by_id(_open_queries(queries)),
+        questions if asked is None else _by_id(_open_queries(asked)),
         opened_corpus,
         _texts(opened_corpus, located_truth),
     )

@@ -27,7 +27,7 @@ class Refined:
 
 
 _LACKS = {
-    "split": "splits no sentences into claims; take a language model (--judge llm), or --units sentences",
+    "split": "splits no sentences into claims; take a language model (--judge llm), or --answer-units sentences",
     "nuggets": "draws up no nuggets; take a language model (--judge llm), or write them yourself",
 }
 

@@ -71,7 +71,7 @@ def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words)
     """None without an order of the labels, or where raters were compared with several others."""
     pairs = [pair for pair in pairs if pair.against == pairs[0].against][:N_COLOURED]
     ratings = agreement.ratings
-    several = agreement.against is None and len(agreement.pairs) > 1
+    several = agreement.reference is None and len(agreement.pairs) > 1
     if not pairs or several or not ratings.have_order:
         return None
     cut = agreement.min_gain

@@ -146,8 +146,8 @@ def _data(name: str, value: float | None) -> str:
 def prose(text: str) -> str:
     """A sentence, in which what is between two backticks is code.
 
-    >>> prose("add `--corpus` to <it>")
-    'add <code>--corpus</code> to &lt;it&gt;'
+    >>> prose("add `--documents` to <it>")
+    'add <code>--documents</code> to &lt;it&gt;'
     """
     parts = escaped(text).split("`")
     if len(parts) % 2 == 0:

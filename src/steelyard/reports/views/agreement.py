@@ -26,12 +26,12 @@ _DECIMALS = {"exact": 3, "mean_difference": 3}
 
 def agreement_sections(agreement: Agreement, words: Words) -> list[Section]:
     """Sections on all raters, the pairs, systems where runs were weighed, and tables of confusion."""
-    title = "agreement.pairs" if agreement.against is None else "agreement.against"
+    title = "agreement.pairs" if agreement.reference is None else "agreement.against"
     sections = [
         Section("together", words("agreement.together"), [Paragraph(text) for text in _together(agreement, words)]),
         Section(
             "pairs",
-            words(title, reference=agreement.against),
+            words(title, reference=agreement.reference),
             sheets=[pairs_sheet(agreement, words), *_interval_sheets(agreement, words)] if agreement.pairs else [],
             paragraphs=[] if agreement.pairs else [Paragraph(note) for note in agreement_notes(agreement, words)],
         ),
@@ -66,7 +66,7 @@ def pairs_sheet(agreement: Agreement, words: Words) -> Sheet:
 
 def advice(agreement: Agreement, words: Words) -> Iterator[str]:
     """Advice by alpha: whether these labels can calibrate a judge; against a reference, which raters are near it."""
-    if agreement.against is not None:
+    if agreement.reference is not None:
         yield from _advice_against(agreement, words)
         return
     alpha = agreement.together.get(agreement.scale)
@@ -111,7 +111,7 @@ def _advice_against(agreement: Agreement, words: Words) -> Iterator[str]:
     if not values:
         return
     near = [rater for rater, value in values.items() if value >= TENTATIVE]
-    facts = {"n": len(values), "tentative": number(TENTATIVE, 3), "reference": agreement.against}
+    facts = {"n": len(values), "tentative": number(TENTATIVE, 3), "reference": agreement.reference}
     if near:
         yield words("agreement.advice.some_reach", listed=words.listed(near), **facts)
     else:
@@ -155,11 +155,11 @@ def _heads(agreement: Agreement, names: Sequence[str], words: Words) -> list[str
 
 def _label_heads(agreement: Agreement, words: Words) -> list[str]:
     heads = [words("agreement.head.rater")]
-    return heads if agreement.against is not None else [*heads, words("agreement.head.against")]
+    return heads if agreement.reference is not None else [*heads, words("agreement.head.against")]
 
 
 def _labels(agreement: Agreement, pair: RaterPair) -> list[str]:
-    return [pair.rater] if agreement.against is not None else [pair.rater, pair.against]
+    return [pair.rater] if agreement.reference is not None else [pair.rater, pair.against]
 
 
 def _cell(pair: RaterPair, name: str) -> str:
@@ -192,7 +192,7 @@ def _interval_sheets(agreement: Agreement, words: Words) -> list[Sheet]:
 def _systems(agreement: Agreement, words: Words) -> Sheet:
     header = [words(f"agreement.head.{name}") for name in ("rater", "questions", "tau", "tau_ap")]
     rows = [[row.rater, f"{row.n_questions:,}", number(row.kendall), number(row.tau_ap)] for row in agreement.systems]
-    return Sheet(header, rows, notes=[words("agreement.system_note", reference=agreement.against)])
+    return Sheet(header, rows, notes=[words("agreement.system_note", reference=agreement.reference)])
 
 
 def _confusions(agreement: Agreement, words: Words) -> Iterator[tuple[str, Sheet]]:
@@ -274,7 +274,7 @@ def _label_notes(agreement: Agreement, words: Words) -> Iterator[str]:
         yield words("agreement.note.gaps", listed=words.listed(listed))
     if ratings.n_repeated:
         yield words("agreement.note.repeated", n=ratings.n_repeated)
-    for key, counts in (("off_scale", ratings.off_scale), ("beyond", beyond(ratings, agreement.against))):
+    for key, counts in (("off_scale", ratings.off_scale), ("beyond", beyond(ratings, agreement.reference))):
         listed = [
             words("agreement.note.off_label", rater=rater, label=label, n=n)
             for rater, by_label in counts.items()
@@ -320,7 +320,7 @@ def _data(agreement: Agreement) -> dict[str, Any]:
     ratings = agreement.ratings
     return {
         "scale": agreement.scale,
-        "against": agreement.against,
+        "reference": agreement.reference,
         "raters": ratings.raters,
         "categories": ratings.categories,
         "n_items": len(ratings.items),
