@@ -15,6 +15,16 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 PICTURES = os.environ.get("STEELYARD_SCREENSHOTS")
 ROWS = "#question-table tbody tr"
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg, .slide svg")].flatMap((svg) => {
+  const labels = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() &&
+    Number(getComputedStyle(text).opacity) > 0 && Number(getComputedStyle(text).fillOpacity) > 0)
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return labels.flatMap(([name, a], i) => labels.slice(i + 1)
+    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+                    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+    .map(([other]) => `${svg.closest("figure")?.dataset.chart}: ${name} | ${other}`));
+})"""
+"""Labels of drawings that lie on each other."""
 NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
 
 

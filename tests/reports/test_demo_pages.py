@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.finished_demo import copy_finished_demo
-from tests.reports.browser import NO_CHROMIUM, Opened
+from tests.reports.browser import NO_CHROMIUM, OVERLAPS, Opened
 
 for _module in ("altair", "jinja2", "vl_convert", "bm25s", "sklearn"):
     pytest.importorskip(_module, reason="the demo and its pages need the extras rag and report")
@@ -28,15 +28,6 @@ WORDS = """() => {
   return words;
 }"""
 """Words that are read without unfolding anything; 1.7 Chinese characters are a word."""
-OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg")].flatMap((svg) => {
-  const labels = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() &&
-    Number(getComputedStyle(text).opacity) > 0 && Number(getComputedStyle(text).fillOpacity) > 0)
-    .map((text) => [text.textContent, text.getBoundingClientRect()]);
-  return labels.flatMap(([name, a], i) => labels.slice(i + 1)
-    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-                    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
-    .map(([other]) => `${svg.closest("figure").dataset.chart}: ${name} | ${other}`));
-})"""
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def test_a_mistake_of_another_system_is_a_caution_and_not_the_first_advice() -> 
     report = sy.report(weigh(truth, runs), measures="mrr@5")
     assert report.diagnosis.advice[0].systems == ("best",)
     assert "empty_lists" in [item.code for item in report.diagnosis.advice]
-    assert care(report, EN)[0] == "A mistake may decide the comparison: empty (Questions without any result)."
+    assert care(report, EN)[0] == "A mistake may decide the comparison: Questions without any result (empty)."
 
 
 def test_what_could_mislead_is_said() -> None:

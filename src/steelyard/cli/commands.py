@@ -283,6 +283,10 @@ COMMANDS = {
                 "--output", "-o", dest="output", type=Path, writes=True,
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",
             ),
+            argument(
+                "--one-page", action="store_true",
+                help="Write one slide: finding, plot, what to try first; as .html, .pdf, .png or .svg.",
+            ),
             argument("--charts", type=Path, help="Write every chart as SVG and PNG into this folder."),
             options.MEASURES, *declared(*VERBS["report"]), options.SAFE_CSV, options.LANG,
         ],

@@ -60,20 +60,32 @@ def diagnose(call: Call, truth: str, runs: list[str], *, stages: list[str], **op
 
 def report(
     call: Call, truth: str, runs: list[str], *, measures: list[str], output: list[Path], charts: Path | None,
-    **options: Any,
+    one_page: bool = False, **options: Any,
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
     from steelyard.cli.terminal import write_result
+    from steelyard.reports.page.slide import slide_format
     from steelyard.reports.report import Report
     from steelyard.reports.writing import format_of, view_of
 
     lang, formats = call.words.code, view_of(Report).formats
+    if one_page and not (runs and output):
+        lacks = "a file, such as --output slide.pdf" if runs else "runs: a bench has no single finding; leave it out"
+        raise InputError(f"--one-page needs {lacks}")
     for path in output:
-        if format_of(path, None) not in formats or (format_of(path, None) == "table" and path.suffix != ".txt"):
-            raise InputError(f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt")
+        if one_page:
+            slide_format(path)
+        elif format_of(path, None) not in formats or (format_of(path, None) == "table" and path.suffix != ".txt"):
+            raise InputError(
+                f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt, "
+                "or with --one-page in .html, .pdf, .png or .svg"
+            )
     report = call.ask(truth, runs, measures, **options) if runs else _of_bench(truth, measures, **options)
     for path in output:
-        write_result(report, format_of(path, None), path, lang=lang, safe_csv=call.safe_csv)
+        if one_page:
+            report.write(path, lang=lang, one_page=True)
+        else:
+            write_result(report, format_of(path, None), path, lang=lang, safe_csv=call.safe_csv)
         print(path)
     if charts is not None:
         for path in report.save_charts(charts, lang=lang):

@@ -45,6 +45,7 @@ from steelyard.reports.details.details import Details, Judging
 from steelyard.reports.details.limits import LINKED, widest_questions
 from steelyard.reports.formats.blocks import sheet_latex
 from steelyard.reports.page.page import render
+from steelyard.reports.page.slide import write_slide
 from steelyard.reports.views.gate import gate_data, gate_sheet, heading, out_of_reach
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.report import paper_sheet, report_sections, subtitle_text, title_text
@@ -86,6 +87,22 @@ class Report(Contents, Result):
         Raises   InputError for parts of another version, or ones that are missing.
         """
         return from_parts(cls, parts)
+
+    def write(
+        self, path: str | Path, *, format: str | None = None, lang: str | None = None, one_page: bool = False,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        """Write the report into a file, whole or not at all.
+
+        path       its suffix names the format: .html, .md, .tex, .csv, .json, .parts.json for `read`, or plain text
+        one_page   one slide, with the finding, its plot, what to try first and the gravest caution, as .html, .pdf,
+                   .png or .svg
+        Raises     InputError for a format in which it is not written; MissingExtraError; OutputError.
+        """
+        if one_page:
+            write_slide(self, path, read_words(lang))
+        else:
+            super().write(path, format=format, lang=lang, **options)
 
     def save_charts(
         self, folder: str | Path, *, lang: str | None = None, formats: Sequence[str] = FORMATS

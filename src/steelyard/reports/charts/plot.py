@@ -23,7 +23,7 @@ GOOD, POOR, NEUTRAL = "#2f86c8", "#d9601a", "#808a94"
 N_COLOURED = 6
 """Systems with a colour of their own in a line chart; of more, the best ones and the baseline are coloured."""
 
-_FONT = (
+FONT = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'PingFang SC', 'Hiragino Sans GB', "
     "'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif"
 )
@@ -65,7 +65,7 @@ def _theme(ink: str, muted: str, rule: str, accent: str, colours: tuple[str, ...
         "symbolBaseFillColor": muted,
     }  # fmt: skip
     return {
-        "background": None, "font": _FONT, "padding": 4, "axis": axis, "legend": legend,
+        "background": None, "font": FONT, "padding": 4, "axis": axis, "legend": legend,
         "title": {"color": ink, "subtitleColor": muted, "fontSize": 15, "anchor": "start", "fontWeight": 600,
                   "offset": 12},
         "view": {"stroke": None}, "mark": {"color": accent}, "text": {"color": ink, "fontSize": 12},

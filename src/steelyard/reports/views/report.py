@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.base.arrays import Bools, Floats
 from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import moved_by_ties, overlapping
-from steelyard.diagnosis.advice import MISTAKES
+from steelyard.diagnosis.advice import MISTAKES, Advice
 from steelyard.experiment.corrections import Correction, Corrections
 from steelyard.experiment.table.recipes import comparable
 from steelyard.judges.people.calibration import calibration_notes
@@ -114,7 +114,7 @@ def facts(contents: Contents, words: Words) -> Iterator[Fact]:
     for name, text, target in (
         ("rating", _best_rating(contents, best, words), "ratings"),
         ("lost", _most_lost(contents, best, words), "funnel"),
-        ("advice", _first_advice(contents, best, words), "advice"),
+        ("advice", _first_advice(contents, words), "advice"),
     ):
         if text:
             yield Fact(words(f"page.summary.{name}"), visible(text), target, words(f"page.summary.{name}_link"))
@@ -148,9 +148,15 @@ def _most_lost(contents: Contents, best: str, words: Words) -> str:
     return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=n_found, total=total)
 
 
-def _first_advice(contents: Contents, best: str, words: Words) -> str:
-    """The first advice on the best system; nothing where all is on others."""
-    first = next((item for item in contents.diagnosis.advice if best in item.systems), None)
+def first_advice(contents: Contents) -> Advice | None:
+    """The first advice on the best system; None where all is on others."""
+    best = contents.scores.systems[contents.by_mean()[0]]
+    return next((item for item in contents.diagnosis.advice if best in item.systems), None)
+
+
+def _first_advice(contents: Contents, words: Words) -> str:
+    """The first advice on the best system, in words; nothing where all is on others."""
+    first = first_advice(contents)
     if first is None:
         return ""
     text = advice_text(first, words)
@@ -172,17 +178,13 @@ def care(contents: Contents, words: Words) -> list[str]:
 
 def _mistakes(contents: Contents, words: Words) -> Iterator[str]:
     """A note on systems that may be behind by a mistake around them alone."""
-    best = contents.scores.systems[contents.by_mean()[0]]
-    listed = [
-        words(
-            "page.care.mistake_of",
-            systems=visible(words.listed(list(item.systems))),
-            title=advice_text(item, words).title,
-        )
-        for item in contents.diagnosis.advice
-        if item.code in MISTAKES and best not in item.systems
-    ]
-    if listed:
+    best, systems = contents.scores.systems[contents.by_mean()[0]], dict[str, list[str]]()
+    for item in contents.diagnosis.advice:
+        if item.code in MISTAKES and best not in item.systems:
+            systems.setdefault(advice_text(item, words).title, []).extend(map(visible, item.systems))
+    if systems:
+        named = [(title, words.listed(own, _NAMED)) for title, own in systems.items()]
+        listed = [words("page.care.mistake_of", title=title, systems=own) for title, own in named]
         yield words("page.care.mistake", listed=words.listed(listed, _NAMED))
 
 
