@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,15 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.reports.contents import Contents
 from steelyard.reports.html import shell
 from steelyard.reports.html.sections import sections_page
 from steelyard.reports.html.shell import changes, embedded, in_each_language, page_html, read_part
 from steelyard.reports.html.tables import Cell, HtmlTable, table_writer
 from steelyard.reports.views.view import Paragraph, Section, Sheet
 from steelyard.reports.words import LaterWords, read_words
-from tests.reports.browser import NO_CHROMIUM, ROWS, Opened
+from tests.reports.browser import NO_CHROMIUM, OVERLAPS, ROWS, Opened
 from tests.reports.pages import Page, check_nothing_acts
-from tests.reports.reports import EVIL, evil, judged_report
+from tests.reports.reports import EVIL, evil, judged_report, texts_report
 
 EN, ZH = read_words("en"), read_words("zh")
 PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -147,6 +150,7 @@ def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: st
     ink = page.evaluate("getComputedStyle(document.querySelector('figure svg .role-axis-label text')).fill")
     assert ink == page.evaluate("getComputedStyle(document.querySelector('.notes')).color")
     assert page.locator("figure [role=img]").first.get_attribute("aria-label")
+    assert page.evaluate(OVERLAPS) == []
     tab.look(f"bench-{code}-{scheme}-{width}")
     tab.close()
 
@@ -176,15 +180,38 @@ def test_commands_in_sentences_are_code_and_names_stay_names() -> None:
 
 
 @NO_CHROMIUM
-def test_pills_are_one_line_high(browser: Any, tmp_path: Path) -> None:
-    cells = [Cell("excellent", pill="top"), Cell("poor", pill="low"), Cell("fair", pill="plain")]
-    table = table_writer()(HtmlTable("ratings", [Cell("system"), *map(Cell, "abc")], [[Cell("first"), *cells]]))
+def test_ratings_of_every_level_are_pills_whose_text_is_whole(browser: Any, tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="the report needs its extra")
+    from steelyard.reports.page.tables import ratings_table
+
+    report = texts_report()
+    levels: list[dict[str, Any]] = [
+        *({"level": level, "could_be": ()} for level in ("excellent", "good", "fair", "poor")),
+        {"level": "poor", "could_be": ("good",)}, {"level": None, "could_be": ()}, {"value": math.nan},
+    ]  # fmt: skip
+    system, first = report.scores.systems[0], report.ratings[0]
+    ratings = [replace(first, system=system, measure=f"m{i}", **level) for i, level in enumerate(levels)]
+    contents = Contents(**{part.name: getattr(report, part.name) for part in fields(report)} | {"ratings": ratings})
     file = tmp_path / "ratings.html"
-    pages = {code: shell.Page(code, f"<header><h1>Ratings</h1></header>{table}") for code in ("en", "zh")}
+    pages = {}
+    for code, words in (("en", EN), ("zh", ZH)):
+        table = table_writer(words("page.how.tested"))(ratings_table(contents, words))
+        pages[code] = shell.Page(code, f"<header><h1>Ratings</h1></header>{table}")
     file.write_text(page_html(pages, "en", style=read_part("page/report.css")), encoding="utf-8")
     tab = Opened(browser, file, ready="table")
-    for pill in tab.page.locator(".pill").all():
-        assert pill.bounding_box()["height"] < 30
+    cut = "pills => pills.filter((pill) => pill.scrollWidth > pill.clientWidth).map((pill) => pill.textContent)"
+    for code in ("en", "zh"):
+        tab.speak(code)
+        for width, media in ((1440, "screen"), (390, "screen"), (688, "print")):
+            tab.page.set_viewport_size({"width": width, "height": 900})
+            tab.page.emulate_media(media=media)
+            pills = tab.page.locator(".pill").all()
+            assert len(pills) == 5
+            for pill in pills:
+                size, radius = pill.bounding_box(), pill.evaluate("pill => getComputedStyle(pill).borderRadius")
+                assert size["height"] < 30 or float(radius.removesuffix("px")) < size["height"] / 3, (code, width)
+            assert tab.page.eval_on_selector_all(".pill", cut) == []
+        tab.page.emulate_media(media="screen")
     tab.close()
 
 

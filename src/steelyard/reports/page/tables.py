@@ -51,7 +51,8 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
         rows = [[*row[:-1], replace(row[-1], style="text long")] for row in table.rows]
         reference = next(r for r, row in enumerate(comparison.rows[measure]) if row.is_reference)
-        notes = [*table.notes[:1], words("page.comparison.how"), *table.notes[1:]]
+        how = [] if tables else [words("page.comparison.how")]  # It is the same below each of them.
+        notes = [*table.notes[:1], *how, *table.notes[1:]]
         tables.append((measure, replace(table, header=header, rows=rows, notes=notes, shown_row=reference)))
     if (drift := drift_sheet(comparison, words)) is not None:
         title = words("compare.drift.title")
