@@ -44,7 +44,7 @@ def baseline_row(contents: Contents) -> int:
 
 def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, HtmlTable]]:
     """A table for each measure, by its name, and one of what was the judges'."""
-    tables = []
+    tables = list[tuple[str, HtmlTable]]()
     for measure, sheet in zip(map(str, comparison.measures), measure_sheets(comparison, words), strict=True):
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
