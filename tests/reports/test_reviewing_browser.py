@@ -60,7 +60,7 @@ def test_grades_and_quotes_come_back_from_the_form(browser: Any, tmp_path: Path)
     assert sorted(pair.gain or 0 for pair in Grades.read(tmp_path / "qrels.jsonl").pairs) == [0, 3]
     questions = tmp_path / "questions.jsonl"
     questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
-    quoted = sy.review.pool(questions, RUN, tmp_path / "quotes", tmp_path / "gold.jsonl", kind="quotes", n=2, depth=1)
+    quoted = sy.review.pool(questions, RUN, tmp_path / "quotes", tmp_path / "gold.jsonl", task="quotes", n=2, depth=1)
     sy.review.import_labels(decided(browser, quoted.form, "ann", ["ArrowDown", "q"]), into=tmp_path / "gold.jsonl")
     gold = [question for question in sy.Questions.read(tmp_path / "gold.jsonl") if question.evidence]
     assert [question.query_id for question in gold] == [quoted.asked[0].query_id]

@@ -144,7 +144,7 @@ def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: st
                  viewport={"width": width, "height": 900})  # fmt: skip
     tab.speak(code)
     page = tab.page
-    assert page.inner_text("h2 >> nth=0") == {"en": "Recommended: api@50.", "zh": "推荐：api@50。"}[code]
+    assert page.inner_text("h1") == page.title() == {"en": "Recommended: api@50.", "zh": "推荐：api@50。"}[code]
     page.click("nav a[href='#costs']")
     assert page.evaluate("document.querySelector('#costs').getBoundingClientRect().top") < 100
     ink = page.evaluate("getComputedStyle(document.querySelector('figure svg .role-axis-label text')).fill")

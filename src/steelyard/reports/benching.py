@@ -81,9 +81,8 @@ def _page(report: BenchReport, words: Words) -> Page:
         spec = spec_of(chart)
         drawing = Drawing(name, svg_of(chart, name), spec["title"], spec["description"])
         drawings.setdefault(BENCH_CHARTS[name][0], []).append(drawing)
-    return sections_page(
-        _title(report, words), bench_sections(report.bench, words), drawings, fold=words("page.how.tested")
-    )
+    sections, named = bench_sections(report.bench, words), _title(report, words)
+    return sections_page(sections[0].title, sections, drawings, fold=words("page.how.tested"), named=named)
 
 
 VIEWS = {

@@ -25,20 +25,27 @@ class Drawing:
 
 
 def sections_page(
-    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = ""
-) -> Page:
+    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = "",
+    named: str = "",
+) -> Page:  # fmt: skip
     """A title, and the sections below it; no text of it can act, whatever names and sentences hold.
 
     drawings   those of each section by its name, above its tables;   fold   as of `table_writer`
+    named      what stands above the title; a first section of that title is not headed again
     """
     write, links = table_writer(fold), list[tuple[str, str]]()
-    parts = [f"<header><h1>{escaped(title)}</h1></header>"]
+    above = f'<p class="named">{escaped(named)}</p>' if named else ""
+    parts = [f"<header>{above}<h1>{escaped(title)}</h1></header>"]
     for place, section in enumerate(sections):
         n = sum(own.name == section.name for own in sections[:place])
         links.append((f"{section.name}-{n + 1}" if n else section.name, section.title))
         id = escaped(links[-1][0])
         heading = f'<summary><h2 id="{id}-title">{escaped(section.title)}</h2></summary>'
         blocks = "\n".join(_blocks(section, (drawings or {}).get(section.name, ()), write))
+        if place == 0 and section.title == title:
+            heading = f'<h2 class="alternative" id="{id}-title">{escaped(title)}</h2>'
+            parts.append(f'<section id="{id}" aria-labelledby="{id}-title">\n{heading}\n{blocks}\n</section>')
+            continue
         parts.append(
             f'<section id="{id}" aria-labelledby="{id}-title">\n<details class="fold" open>{heading}\n'
             f"{blocks}\n</details>\n</section>"
