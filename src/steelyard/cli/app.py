@@ -9,6 +9,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.parser import overview
+from steelyard.cli.translations import LANGUAGE_OPTION, language_of, without_language
 
 _HELP = ("--help", "-h")
 
@@ -30,9 +31,11 @@ def command_of(words: list[str]) -> Callable[[], int | None]:
         from steelyard._version import __version__
 
         return partial(_printed, f"steelyard {__version__}\n")
-    name, rest = _split(words)
+    language, others = without_language(words)
+    lang = language_of(words)
+    name, rest = _split(others)
     if name not in COMMANDS and (not rest or rest[0] in _HELP):
-        return partial(_printed, _overview(name), 0 if rest else 2)
+        return partial(_printed, _overview(name, lang), 0 if rest else 2)
     if name not in COMMANDS:
         wrong = f"{name} {rest[0]}".strip()
         names = [own for own in [*COMMANDS, *GROUPS] if own.startswith(f"{name} " if name else "")]
@@ -40,7 +43,8 @@ def command_of(words: list[str]) -> Callable[[], int | None]:
             wrong, names, near=0.8 if name else 0.5, otherwise=f"try `{f'steelyard {name}'.strip()} --help`"
         )
         raise InputError(f"no command is called {quoted(wrong)}; {advice}")
-    values = COMMANDS[name].parse(f"steelyard {name}", rest)
+    takes_language = any(LANGUAGE_OPTION in item.names for item in COMMANDS[name].arguments)
+    values = COMMANDS[name].parse(f"steelyard {name}", [*language * takes_language, *rest], lang)
     if COMMANDS[name].raw:
         return partial(COMMANDS[name].run, **values)
     if "truth" in values and values.get("runs") and values.get("format") not in ("csv", "trec"):
@@ -62,19 +66,19 @@ def _split(words: list[str]) -> tuple[str, list[str]]:
     return (words[0], words[1:]) if words and words[0] in COMMANDS else ("", words)
 
 
-def _overview(group: str) -> str:
+def _overview(group: str, lang: str) -> str:
     """The `--help` of all commands, or of a group."""
     if group:
         commands = {
             name.removeprefix(f"{group} "): own for name, own in COMMANDS.items() if name.startswith(f"{group} ")
         }
         listed = {name: own.help for name, own in commands.items()}
-        return overview(f"steelyard {group}", GROUPS[group], {"commands": listed})
+        return overview(f"steelyard {group}", GROUPS[group], {"commands": listed}, lang=lang)
     sections = {
         title: {name: GROUPS[name] if name in GROUPS else COMMANDS[name].help for name in names}
         for title, names in SECTIONS.items()
     }
-    return overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", sections, version=True)
+    return overview("steelyard", "Steelyard (秤) weighs retrieval and RAG systems.", sections, lang=lang, version=True)
 
 
 def _printed(text: str, status: int = 0) -> int:

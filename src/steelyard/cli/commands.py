@@ -312,7 +312,7 @@ COMMANDS = {
     ),
     "measures": Command(
         "List every measure: definition, range, source, aliases.",
-        [argument("name", nargs="?", help="Show all about one measure, e.g. ndcg.")],
+        [argument("name", nargs="?", help="Show all about one measure, e.g. ndcg."), options.LANG],
         runs.measures, "steelyard.reports.formats.measures:measures_text",
     ),
     "trec-eval": Command(
@@ -328,7 +328,7 @@ COMMANDS = {
                 "target", type=Path, writes=True,
                 help="The file to write, in the format of its suffix (.gz, .zst too)."
             ),
-            options.KIND, options.ON_DUPLICATE, options.SAFE_CSV,
+            options.KIND, options.ON_DUPLICATE, options.SAFE_CSV, options.LANG,
         ],
         runs.convert, "steelyard.experiment.converting:convert",
     ),

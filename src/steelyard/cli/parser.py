@@ -6,6 +6,7 @@ Help and mistakes wait for this, so nothing that takes time is imported here.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +25,12 @@ from steelyard.base.options import (
     options_of,
     shown_default,
 )
+from steelyard.cli.translations import translator
+from steelyard.reports.visible import wrapped
+from steelyard.text.scripts import WIDE
 
 _HELP_COLUMN = 30
+_HEADING_COLON = re.compile(rf"(?<=[{WIDE}]):$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -63,11 +68,14 @@ class Argument:
         """Its name among the values."""
         return str(self.settings.get("dest") or self.names[0].lstrip("-").replace("-", "_"))
 
-    def add_to(self, parser: argparse._ActionsContainer, *, shown: bool = True) -> None:
-        """Let a parser take it, or a group of one; its default is shown behind its help."""
+    def add_to(self, parser: argparse._ActionsContainer, say: Callable[[str], str], *, shown: bool = True) -> None:
+        """Let a parser take it, or a group of one; its default is shown behind its help.
+
+        say   translates the help
+        """
         default = self.settings.get("default")
         value = shown_default(self.shown if default is argparse.SUPPRESS else default)
-        text = f"{self.help}{value}".replace("%", "%%") if shown else argparse.SUPPRESS
+        text = f"{say(self.help)}{value}".replace("%", "%%") if shown else argparse.SUPPRESS
         parser.add_argument(*self.names, help=text, **self.settings)
 
 
@@ -153,25 +161,27 @@ class Command:
     makes: str = ""
     raw: bool = False
 
-    def parse(self, prog: str, words: list[str]) -> dict[str, Any]:
+    def parse(self, prog: str, words: list[str], lang: str = "en") -> dict[str, Any]:
         """The values of all arguments by name.
 
+        lang     the language of help
         Raises   InputError for words that it does not take; SystemExit after help.
         """
-        parser = _Parser(prog, usage=[word.usage for word in self.arguments], description=self.help)
+        say = translator(lang, "help")
+        parser = _Parser(prog, usage=[word.usage for word in self.arguments], description=self.help, lang=lang)
         if self.raw and words not in (["--help"], ["--help-all"]):
             return {self.arguments[0].names[0]: words}
         shown = self.most_used
         n_hidden = sum(not item.usage and item not in shown for item in self.arguments)
         whole = "--help-all" in words
         parser.add_argument("--help-all", action="help", help=argparse.SUPPRESS)
-        parser.epilog = f"{n_hidden} more options: {prog} --help-all" if n_hidden and not whole else None
+        parser.epilog = say(f"{n_hidden} more options: {prog} --help-all") if n_hidden and not whole else None
         groups: dict[str, argparse._ActionsContainer] = {"": parser}
         for item in self.arguments:
             section = item.section if whole else ""
             if section not in groups:
-                groups[section] = parser.add_argument_group(section)
-            item.add_to(groups[section], shown=whole or bool(item.usage) or item in shown)
+                groups[section] = parser.add_argument_group(say(section))
+            item.add_to(groups[section], say, shown=whole or bool(item.usage) or item in shown)
         # Options may lie between arguments.
         return vars(parser.parse_intermixed_args(words))
 
@@ -187,18 +197,21 @@ class Command:
         return [item for item in options if item in first]
 
 
-def overview(prog: str, description: str, sections: Mapping[str, Mapping[str, str]], *, version: bool = False) -> str:
+def overview(
+    prog: str, description: str, sections: Mapping[str, Mapping[str, str]], *, lang: str, version: bool = False
+) -> str:
     """The `--help` without a command: the name and help of each, by section.
 
     version   whether there is `--version` too
     """
-    parser = _Parser(prog, usage=["COMMAND", "[ARGUMENTS]..."], description=description)
+    say = translator(lang, "help")
+    parser = _Parser(prog, usage=["COMMAND", "[ARGUMENTS]..."], description=description, lang=lang)
     if version:
-        parser.add_argument("--version", action="store_true", help="Show the version and exit.")
+        parser.add_argument("--version", action="store_true", help=say("Show the version and exit."))
     for section, commands in sections.items():
-        group = parser.add_argument_group(section)
+        group = parser.add_argument_group(say(section))
         for name, help in commands.items():
-            group.add_argument(name, help=help.replace("%", "%%"))
+            group.add_argument(name, help=say(help).replace("%", "%%"))
     return parser.format_help()
 
 
@@ -220,19 +233,41 @@ _SECTIONS: dict[type[Options], str] = {
 """Declared options -> the section of `--help-all` that shows them."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with our own words for mistakes."""
+class _WideFormatter(argparse.HelpFormatter):
+    """Help in Chinese, whose characters take two columns, and whose lines end between any of them."""
 
-    def __init__(self, prog: str, *, usage: Sequence[str], description: str) -> None:
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(text, width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in wrapped(text, width - len(indent)))
+
+    def format_help(self) -> str:
+        """The help, with the colons of its headings as wide as their characters."""
+        return _HEADING_COLON.sub("：", super().format_help())
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        """Take the line of usage."""
+        super().add_usage(usage, actions, groups, "用法：" if prefix is None else prefix)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with our own words for mistakes, and help in a language."""
+
+    def __init__(self, prog: str, *, usage: Sequence[str], description: str, lang: str) -> None:
+        say = translator(lang, "help")
+        formatter = argparse.HelpFormatter if lang == "en" else _WideFormatter
         super().__init__(
             prog,
             usage=" ".join(filter(None, [prog, "[OPTIONS]", *usage])),
-            description=description.replace("%", "%%"),
-            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=_HELP_COLUMN),
+            description=say(description).replace("%", "%%"),
+            formatter_class=lambda prog: formatter(prog, max_help_position=_HELP_COLUMN),
             add_help=False,
             allow_abbrev=False,
         )
-        self.add_argument("--help", "-h", action="help", help="Show this message and exit.")
+        for group in (self._positionals, self._optionals):
+            group.title = say(str(group.title))
+        self.add_argument("--help", "-h", action="help", help=say("Show this message and exit."))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help; argparse says nothing where that fails."""

@@ -47,10 +47,12 @@ def _status(ready: Callable[[], object]) -> str | int | None:
 def _leave(error: BaseException) -> NoReturn:
     """Say in one line what ended the command."""
     from steelyard.base.errors import SteelyardError
+    from steelyard.cli.translations import language_of, translator
     from steelyard.reports.visible import visible
 
+    reason = translator(language_of(sys.argv[1:]))(_reason(error))
     # Messages quote names and values of files, which must not reach the terminal as commands.
-    print(f"steelyard: {visible(_reason(error)).replace(chr(10), chr(92) + 'n')}", file=sys.stderr)
+    print(f"steelyard: {visible(reason).replace(chr(10), chr(92) + 'n')}", file=sys.stderr)
     _give_output_up()
     if os.environ.get(_TRACEBACK) and not isinstance(error, SteelyardError):
         raise error

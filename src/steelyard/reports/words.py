@@ -104,12 +104,16 @@ def read_words(code: str | None = None) -> Words:
 
     Raises   InputError for a language that there is no catalogue of.
     """
-    if code is None:
-        locale = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
-        code = "zh" if locale.lower().startswith("zh") else "en"
+    code = language_of_locale() if code is None else code
     if code not in LANGUAGES:
         raise InputError(f"no report is written in {code!r}; there are {' and '.join(LANGUAGES)}")
     return _read(code)
+
+
+def language_of_locale() -> str:
+    """Chinese where the locale's name begins with zh, else English."""
+    locale = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 @cache
