@@ -147,7 +147,7 @@ def test_chunks_that_are_named_by_id_stand_for_their_document() -> None:
 @pytest.mark.parametrize(
     ("evidence", "reason"),
     [
-        ([{"doc": "a"}, "a 1"], "names no document, and documents are weighed; name its `doc`, or weigh chunks"),
+        ([{"doc": "a"}, "a 1"], "names no document, and documents are evaluated; name its `doc`, or evaluate chunks"),
         ([{"doc": "a", "group": "g"}, {"doc": "b", "group": "g"}], "group 'g' has several documents"),
     ],
 )
@@ -275,9 +275,9 @@ def test_scores_of_different_units_do_not_mix() -> None:
     by_unit = {unit: sy.evaluate(gold, {unit: outputs(ONE)}, "mrr", unit=unit) for unit in ("chunk", "document")}  # type: ignore[arg-type]
     with pytest.raises(InputError, match="different unit cannot be put together: 'chunk' and 'document'"):
         sy.Scores.concat(by_unit.values())
-    with pytest.raises(InputError, match="the scores weigh documents, and the baseline chunks; weigh both alike"):
+    with pytest.raises(InputError, match="the scores evaluate documents, and the baseline chunks; evaluate both alike"):
         sy.gate(by_unit["document"], baseline=by_unit["chunk"], margin=0.1)
-    with pytest.raises(InputError, match="these scores weigh chunks; write them with `evaluate --unit document`"):
+    with pytest.raises(InputError, match="these scores evaluate chunks; write them with `evaluate --unit document`"):
         sy.gate(by_unit["chunk"], max_failed=0.5, unit="document")
 
 

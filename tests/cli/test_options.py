@@ -90,7 +90,10 @@ def damaged_parts() -> dict[str, Any]:
         (lambda: sy.compare("q.qrels"), r"q.qrels: .*; .* name one run or several behind it: sy.compare\("),
         (lambda: sy.compare(sy.compare(SCORES)), "was given a Comparison; call sy.compare(truth,"),
         (lambda: sy.compare(SCORES, "mrr"), "was given Scores, which holds its runs, and 'mrr'; name other arguments"),
-        (lambda: sy.compare(WEIGHING, rule="any"), r"rule says how runs are weighed, and these are; call sy.weigh\("),
+        (
+            lambda: sy.compare(WEIGHING, rule="any"),
+            r"rule says how runs are evaluated, and these are already; call sy.weigh\(",
+        ),
         (lambda: sy.compare(SCORES, missing="skip"), "missing needs rankings, and these are scores"),
         (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),
         (lambda: sy.report(SCORES), r"report needs rankings, and was given Scores.*sy.report\(sy.weigh\("),

@@ -253,7 +253,9 @@ def test_a_folder_of_runs_is_refused_with_a_pattern_for_them(tmp_path: Path) -> 
 
 def test_the_folder_of_a_bench_is_no_run(tmp_path: Path) -> None:
     write_bench_manifest(tmp_path, {"name": "bench", "kind": "rerank"})
-    with pytest.raises(sy.InputError, match="is the folder of a bench, whose lists are weighed already; read it with"):
+    with pytest.raises(
+        sy.InputError, match="is the folder of a bench, whose lists are evaluated already; read it with"
+    ):
         sy.evaluate({"q": {"d": 1}}, tmp_path)
 
 

@@ -134,7 +134,7 @@ def test_scores_with_and_without_are_told_apart() -> None:
     assert "normalise_ids:nfc" in str(normalised.signature)
     with pytest.raises(sy.InputError, match="normalise_ids"):
         sy.Scores.concat([plain, normalised])
-    with pytest.raises(sy.InputError, match="weigh both alike"):
+    with pytest.raises(sy.InputError, match="evaluate both alike"):
         sy.gate(normalised, baseline=plain, margin=0.1)
 
 

@@ -64,7 +64,7 @@ def test_other_clusters_are_refused() -> None:
         gate(clustered(), baseline="old", margin=0.01, cluster="talk")
     with pytest.raises(sy.InputError, match="cluster 'doc': these scores take each question by itself"):
         gate(plain, profile="ratings", cluster="doc")
-    with pytest.raises(sy.InputError, match="go by the clusters 'doc', and the baseline by None; weigh both alike"):
+    with pytest.raises(sy.InputError, match="go by the clusters 'doc', and the baseline by None; evaluate both alike"):
         gate(clustered().filter(systems="new"), baseline=plain, margin=0.01)
 
 

@@ -130,7 +130,7 @@ def test_a_model_that_draws_up_nothing_leaves_no_nuggets(server: Server) -> None
     server.always(PATH, says_json(nuggets=[]))
     verdicts = judge(GOLD[:1], outputs, "llm", tables=["nuggets"], new_nuggets=True, save=False, **settings(server))
     assert verdicts.records["q1"].nuggets == ()
-    with pytest.raises(sy.SteelyardError, match="judge lexical draws up no nuggets"):
+    with pytest.raises(sy.SteelyardError, match="judge lexical writes no nuggets"):
         judge(GOLD, outputs, "lexical", new_nuggets=True, save=False)
 
 

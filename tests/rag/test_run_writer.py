@@ -576,7 +576,7 @@ def test_tables_that_vanish_are_named_and_written_anew(names: list[str], folder:
     for name in names:
         (folder / name).unlink()
     with pytest.raises(
-        InputError, match=r"parquet: .*start the same run again \(`steelyard run`\), which writes it anew"
+        InputError, match=r"parquet: .*start the same run again \(`steelyard run`\), which writes it again"
     ):
         sy.evaluate(questions(3), [folder], ["mrr"])
     pipeline().run(questions(3), folder)

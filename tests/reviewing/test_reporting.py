@@ -174,7 +174,7 @@ def test_labels_without_a_sample_are_refused() -> None:
         sy.review.report(QUESTIONS, RUNS, labels=other)
     with pytest.raises(sy.InputError, match=r"nope.json: there is no such file"):
         sy.review.report(QUESTIONS, RUNS, labels="nope.json")
-    with pytest.raises(sy.InputError, match="zebra, okapi: nobody decided anything about these answers yet"):
+    with pytest.raises(sy.InputError, match="zebra, okapi: no one has decided about these answers yet"):
         sy.review.report(QUESTIONS, RUNS, labels=Review())
 
 

@@ -279,12 +279,12 @@ def _mapping(gold: Gold, lost: Mapping[int, Loss], *, complete: bool, placed: bo
 
 def _check_pieces(gold: Gold) -> None:
     """Raise   InputError for a text without a document, and for a group of several documents."""
-    weigh_chunks = 'weigh chunks: --unit chunk (unit="chunk")'
+    weigh_chunks = 'evaluate chunks: --unit chunk (unit="chunk")'
     texts = gold.rows("text")
     if len(texts):
         row = int(texts[0])
         raise InputError(
-            f"{gold.where(row)}: {gold.pieces[row]} names no document, and documents are weighed; name "
+            f"{gold.where(row)}: {gold.pieces[row]} names no document, and documents are evaluated; name "
             f"its `doc`, or {weigh_chunks}"
         )
     document = dict[int, str]()

@@ -127,7 +127,7 @@ def _all(folder: Path, names: Iterable[str], suffix: str, schema: pl.Schema) -> 
 
 
 def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
-    advice = "delete it, and start the same bench again, which measures it anew"
+    advice = "delete it, and start the same bench again, which measures it again"
     try:
         with native_reader(str(path)):
             block = pl.read_parquet(path, glob=False)

@@ -133,7 +133,7 @@ def _refuse_unlabelled(gold: Truth | Questions, lists: Mapping[str, Sequence[str
     if not any(not labelled.keys().isdisjoint(lists[query_id]) for query_id, labelled in labels):
         raise InputError(
             f"{name}: no candidate of any question has a label in {gold.name}; check that both name the same things. A "
-            "run folder names chunks, such as doc#1: weigh it by questions, or by a folder in BEIR's layout"
+            "run folder names chunks, such as doc#1: evaluate it by questions, or by a folder in BEIR's layout"
         )
 
 

@@ -288,7 +288,7 @@ def truth_of(ratings: Ratings, rater: str) -> Truth:
     """
     if not ratings.are_numbers or any(doc is None for doc in ratings.doc_ids):
         raise InputError(
-            "runs are weighed by grades of documents: labels have to be numbers, on items that are a query_id and a "
+            "runs are evaluated by grades of documents: labels have to be numbers, on items that are a query_id and a "
             "doc_id, such as qrels"
         )
     codes = ratings.codes[ratings.raters.index(rater)]

@@ -384,7 +384,9 @@ def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None, o
             )
         raise InputError(f"cluster {cluster!r}: these scores take {what}; {again}")
     if other is not None and of_baseline != by:
-        raise InputError(f"the scores go by the clusters {by!r}, and the baseline by {of_baseline!r}; weigh both alike")
+        raise InputError(
+            f"the scores go by the clusters {by!r}, and the baseline by {of_baseline!r}; evaluate both alike"
+        )
 
 
 def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin: Origin) -> None:
@@ -392,11 +394,11 @@ def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin
     of_scores, of_baseline = (None if part is None else part.recipe_parts.get("unit") for part in (scores, other))
     if unit is not None and of_scores not in (None, unit):
         again = "leave it out" if origin == "bench" else f"write them with `evaluate --unit {unit}`"
-        raise InputError(f"unit {unit!r}: these scores weigh {of_scores}s; {again}")
+        raise InputError(f"unit {unit!r}: these scores evaluate {of_scores}s; {again}")
     if None not in (of_scores, of_baseline) and of_scores != of_baseline:
         raise InputError(
-            f"the scores weigh {of_scores}s, and the baseline {of_baseline}s; weigh both alike: a run folder with "
-            f"--unit {of_scores}, scores by `evaluate --unit {of_scores}`"
+            f"the scores evaluate {of_scores}s, and the baseline {of_baseline}s; evaluate both alike: a run folder "
+            f"with --unit {of_scores}, scores by `evaluate --unit {of_scores}`"
         )
 
 
@@ -406,7 +408,7 @@ def _check_forms(scores: Scores, other: Scores | None) -> None:
     if other is not None and forms[0] != forms[1]:
         raise InputError(
             f"the ids of one side were brought into the form {forms[0] or forms[1]}, and those of the other are as "
-            "they were; weigh both alike (--normalise-ids)"
+            "they were; evaluate both alike (--normalise-ids)"
         )
 
 
@@ -472,7 +474,7 @@ def _unfit(profile: Profile, scores: Scores) -> InputError:
     there = ", ".join(map(str, scores.measures))
     names = profile.measures or [key.replace("@k", "@10") for key in profile.standards]
     return InputError(
-        f"profile {profile.name} does not judge {there}; weigh what it does: steelyard evaluate ... "
+        f"profile {profile.name} does not judge {there}; evaluate what it does: steelyard evaluate ... "
         + " ".join(f"-m {name}" for name in names)
     )
 

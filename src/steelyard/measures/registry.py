@@ -20,7 +20,7 @@ from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, decl
 
 _HIT_RATE = "hit_rate@k is 1 where any relevant document is among the first k"
 _TEXTS = (
-    "it holds the text against another one, and answers are weighed here by what they say: answer_f1, faithfulness; "
+    "it holds the text against another one, and answers are evaluated here by what they say: answer_f1, faithfulness; "
     "compare the values that another tool gave it as a column of numbers (sy.Scores.of)"
 )
 _FAITHFUL = "faithfulness is the share of the answer's units that the context supports"

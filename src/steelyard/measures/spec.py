@@ -173,8 +173,8 @@ class Measure:
             return "is of answers; it is computed from the verdicts on them, not from a ranking: `sy.judge` gives some"
         if "characters" in inputs and data.evidence is None:
             return (
-                "needs gold evidence, and a run that has more than ids; weigh questions with `evidence` against "
-                "outputs with `doc`, `start` and `end`, or name the corpus (--documents)"
+                "needs gold evidence, and a run that has more than ids; evaluate outputs with `doc`, `start` and "
+                "`end` against questions with `evidence`, or name the corpus (--documents)"
             )
         if "labels" in inputs and data.evidence is not None:
             return "needs documents that were judged not to be relevant, one by one; evidence has none"

@@ -555,7 +555,7 @@ def existing_path(key: str, value: str | Path | None, base: Path, *tables: Key) 
     path = None if value is None else path_in(base, value)
     if path is not None and not os.path.exists(path):
         if path.name == "-":
-            fact = "standard input (-) cannot be read again by whoever weighs the run; save it in a file"
+            fact = "standard input (-) cannot be read a second time to evaluate the run; save it in a file"
             raise SettingError(f"{key}: {fact}", *tables, key)
         raise SettingError(f"{key}: there is no {path}; relative paths count from {base}", *tables, key)
     return path

@@ -314,7 +314,7 @@ def together(systems: Sequence[ReviewedSystem]) -> Review:
     if not labels:
         names = ", ".join(own.name for own in systems)
         raise InputError(
-            f"{names}: nobody decided anything about these answers yet; draw a sample (`steelyard review sample`), "
+            f"{names}: no one has decided about these answers yet; draw a sample (`steelyard review sample`), "
             "decide in its form, and take the saved file in (`steelyard review import`)"
         )
     return Review(samples.values(), labels)

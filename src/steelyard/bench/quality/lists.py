@@ -153,7 +153,7 @@ def _reranking(
         elif len(of_query) != (n := len(candidates.first(query_id, option.depth))):
             raise InputError(
                 f"{option.label}: gave {len(of_query)} scores for question {query_id!r}, which has {n} candidates; the "
-                "candidates have changed since: measure anew"
+                "candidates have changed since: measure again"
             )
         else:
             scores[number[repetition]][query_id] = of_query

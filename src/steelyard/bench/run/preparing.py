@@ -78,7 +78,7 @@ def quality_measures(config: BenchConfig, weighing: Weighing) -> list[Measure]:
     if not any(gain > 0 for gain in label_gains(gold)):
         raise InputError(
             f"{config.origin.place('truth')}{gold.name}: no question has gold for what is retrieved, by which "
-            "rerankers are weighed; add `evidence`, or name judged documents"
+            "rerankers are evaluated; add `evidence`, or name judged documents"
         )
     options = {} if config.min_gain is None else {"min_gain": config.min_gain}
     specs = parse_all(weighing.measures_or(config.measures or (), MEASURES), **options)

@@ -36,7 +36,7 @@ from steelyard.io.json_files import parse_json
 from steelyard.io.write import write_text
 from steelyard.rag.runs.writer import LIBRARIES
 
-_REPLACE = "choose another folder, or measure anew with --overwrite (overwrite=True)"
+_REPLACE = "choose another folder, or measure again with --overwrite (overwrite=True)"
 _NAMED = 3
 
 

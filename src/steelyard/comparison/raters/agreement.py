@@ -172,7 +172,7 @@ def _systems(
     """The agreement of the order of systems, and by what measure; nothing without runs."""
     if runs is None:
         if measure is not None:
-            raise InputError(f"a measure ({measure}) without runs to be weighed by it; name runs: runs=[...], --runs")
+            raise InputError(f"a measure ({measure}) without runs to be evaluated by it; name runs: runs=[...], --runs")
         return (), {}
     if reference is None:
         raise InputError("runs are ordered by the grades of each rater and of a reference; name it: --reference")

@@ -57,7 +57,7 @@ _DOCUMENT_COLUMNS = pl.Schema(
 )
 
 REPAIR = "start the same run again (`steelyard run`), which repairs it from its whole lines"
-_WRITE_ANEW = "start the same run again (`steelyard run`), which writes it anew"
+_WRITE_ANEW = "start the same run again (`steelyard run`), which writes it again"
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,9 @@ def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[s
         if isinstance(truth, Scores):
             raise InputError(f"{name} needs rankings, and these are scores; pass what `weigh` returns, or leave it out")
         if name not in (*WeighOptions.SCORING, "progress"):
-            raise InputError(f"{name} says how runs are weighed, and these are; call sy.weigh(truth, runs, {name}=...)")
+            raise InputError(
+                f"{name} says how runs are evaluated, and these are already; call sy.weigh(truth, runs, {name}=...)"
+            )
     return truth
 
 
@@ -239,7 +241,7 @@ def refuse_options(what: str, options: Iterable[str]) -> None:
     for name in options:
         if name not in ("cluster", "unit", "progress"):
             raise InputError(
-                f"{what}, and {name} is an option of weighing; weigh with it (steelyard evaluate "
+                f"{what}, and {name} is an option of evaluating; evaluate with it (steelyard evaluate "
                 f"--{name.replace('_', '-')}, sy.evaluate), or leave it out"
             )
 

@@ -141,7 +141,7 @@ def check_gold(gold: Truth | Questions, specs: Sequence[Measure]) -> None:
     if any(question.answer is not None for question in gold):
         raise InputError(
             f"{gold.name}: has expected answers, but no gold for what is retrieved, which {specs[0]} is of; add "
-            "`evidence` (reference_contexts or reference_context_ids for ragas, context for deepeval), or weigh the "
+            "`evidence` (reference_contexts or reference_context_ids for ragas, context for deepeval), or evaluate the "
             "answers: -m faithfulness"
         )
 
@@ -151,6 +151,6 @@ def check_document_measures(specs: Iterable[Measure]) -> None:
     for spec in specs:
         if "characters" in spec.definition.inputs:
             raise MeasureError(
-                f"{spec} is of the characters that chunks show, and here documents are weighed; name measures of "
-                'documents, such as ndcg@10, or weigh chunks: --unit chunk (unit="chunk")'
+                f"{spec} is of the characters that chunks show, and here documents are evaluated; name measures of "
+                'documents, such as ndcg@10, or evaluate chunks: --unit chunk (unit="chunk")'
             )

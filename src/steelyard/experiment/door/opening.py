@@ -332,7 +332,7 @@ def _locate_run(data: object) -> object:
         return folder
     if read_bench_manifest(Path(data)) is not None:
         raise InputError(
-            f"{data}: is the folder of a bench, whose lists are weighed already; read it with `steelyard report`, or "
+            f"{data}: is the folder of a bench, whose lists are evaluated already; read it with `steelyard report`, or "
             "hold it against levels with `steelyard gate`"
         )
     if str(data) != "-" and os.path.isdir(data):
@@ -483,7 +483,7 @@ def _outputs(run: object, name: str | None) -> Outputs:
         return Outputs(cast("list[dict[str, Any]]", run), name=name or "run")
     if isinstance(run, StreamedRun):
         raise InputError(
-            f"{run.name}: pass the path, or Outputs.read(path), where gold is evidence, or answers are weighed"
+            f"{run.name}: pass the path, or Outputs.read(path), where gold is evidence, or answers are evaluated"
         )
     return Outputs.of_run(run if isinstance(run, Run) else Run(run, name=name or "run"))
 

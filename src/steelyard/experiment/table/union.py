@@ -52,7 +52,7 @@ def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[s
         unjudged_queries[rows] = np.maximum(unjudged_queries[rows], part.unjudged_queries)
         for row, system, mapping in zip(rows, part.systems, part.gold, strict=True):
             if mapping is not None and gold[row] not in (None, mapping):
-                raise InputError(f"{system}: its gold was found in two ways; put together what was weighed at once")
+                raise InputError(f"{system}: its gold was found in two ways; put together what was evaluated at once")
             gold[row] = mapping or gold[row]
     return dict(
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,

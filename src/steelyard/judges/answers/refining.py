@@ -28,7 +28,7 @@ class Refined:
 
 _LACKS = {
     "split": "splits no sentences into claims; take a language model (--judge llm), or --answer-units sentences",
-    "nuggets": "draws up no nuggets; take a language model (--judge llm), or write them yourself",
+    "nuggets": "writes no nuggets; take a language model (--judge llm), or write them yourself",
 }
 
 

@@ -216,7 +216,7 @@ class RunWriter:
         if vanished:
             raise OutputError(
                 f"{self._at / PARTIAL}: was removed while the run went on, with all its answers; start the same "
-                "run again, which asks anew"
+                "run again, which asks all of them again"
             )
         self._n_answered += response.error is None
 
@@ -248,7 +248,7 @@ class RunWriter:
         if missing:
             raise OutputError(
                 f"{partial}: {len(missing)} answers are no longer there (first {missing[0]!r}); start the same run "
-                "again, which asks these questions anew"
+                "again, which asks these questions again"
             )
         write_bytes(outputs, read_bytes(lines[query_id] for query_id in self._queries))
         partial.unlink(missing_ok=True)
