@@ -51,16 +51,18 @@ class Result:
 
     def text(
         self, format: str = "table", *, lang: str | None = None, width: int | None = None, colour: bool = False,
-        **options: Any,
+        explain: bool = False, **options: Any,
     ) -> str:  # fmt: skip
         """The result in a format: "table", "markdown", "json" and what else its kind has.
 
         lang      "en" or "zh"; the locale's by default
         width     columns of a terminal, None for as many as it takes;   colour   bold and dim, for a terminal
+        explain   a table with all notes: how it was computed, what could change it, the signature to quote; without it
+                  the verdict, the table and what to be careful with.  Other formats have everything.
         options   those of its kind, such as per_query of scores
         Raises    InputError for a format that its kind does not have, with those that it has.
         """
-        view = {"lang": lang, "width": width, "colour": colour}
+        view = {"lang": lang, "width": width, "colour": colour, "explain": explain}
         text: str = _writing().text_of(self, format, options, **view)
         return text
 
@@ -82,9 +84,9 @@ class Result:
         result: Self = _writing().read(cls, path)
         return result
 
-    def show(self, *, lang: str | None = None, **options: Any) -> None:
-        """Print the result at the width of the terminal."""
-        _writing().show(self, options, lang=lang)
+    def show(self, *, lang: str | None = None, explain: bool = False, **options: Any) -> None:
+        """Print the result at the width of the terminal; lang, explain and options as of `text`."""
+        _writing().show(self, options, lang=lang, explain=explain)
 
     def __str__(self) -> str:
         return self.text()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,7 @@ class Call:
 
     function   that of the declaration of the command
     output     the file of --output, where the command writes its result into one
+    explain    whether a terminal shows everything
     """
 
     function: Callable[..., Any]
@@ -40,6 +42,7 @@ class Call:
     format: str
     output: Path | None
     safe_csv: bool
+    explain: bool
 
     def compute(self, *data: Any, **options: Any) -> Any:
         """The result of the function for data and options of the command."""
@@ -72,9 +75,15 @@ class Call:
             print(f"steelyard: interrupted; {kept(interruption)}", file=sys.stderr)
             sys.exit(INTERRUPTED)
 
-    def write(self, result: Any, **view: Any) -> None:
-        """Write a result into the output, else onto the screen, with the options of its view."""
-        write_result(result, self.format, self.output, lang=self.words.code, safe_csv=self.safe_csv, **view)
+    def write(self, result: Any, *, following: Sequence[str] = (), **view: Any) -> None:
+        """Write a result into the output, else onto the screen, with the options of its view.
+
+        following   the words behind `steelyard` of the command to give next, which a screen shows
+        """
+        view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
+        write_result(result, self.format, self.output, **view)
+        if following and self.output is None and self.format == "table":
+            print(self.words("brief.next", command=shlex.join(["steelyard", *following])))
 
 
 def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None]:
@@ -89,7 +98,8 @@ def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None
             refuse_overwriting(path, inputs)
     output: Path | None = values.pop("output") if OUTPUT in command.arguments else None
     shape = chosen_format(_named(command.makes), output, format) if command.makes else "table"
-    call = Call(_named(command.calls), words, shape, output, values.pop("safe_csv", False))
+    flags = {name: values.pop(name, False) for name in ("safe_csv", "explain")}
+    call = Call(_named(command.calls), words, shape, output, **flags)
     return partial(command.run, call, **values)
 
 

@@ -18,7 +18,7 @@ COMMANDS = {
         [
             options.TRUTH, options.RUNS_OR_NONE, options.MEASURES,
             flag("--per-query", "-q", help="Show the value of every question too."), options.PROFILE,
-            options.FORMAT, options.OUTPUT, options.SAFE_CSV, *declared(*VERBS["evaluate"]), options.LANG,
+            options.FORMAT, options.OUTPUT, options.SAFE_CSV, *declared(*VERBS["evaluate"]), *options.SHOWN,
         ],
         runs.evaluate, "steelyard.experiment.door.evaluation:evaluate", "steelyard.experiment.table.scores:Scores",
     ),
@@ -247,7 +247,7 @@ COMMANDS = {
         "Compare systems: is the difference real, and how large is it?",
         [
             options.TRUTH, options.RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
-            *declared(*VERBS["compare"]), options.LANG,
+            *declared(*VERBS["compare"]), *options.SHOWN,
         ],
         runs.compare, "steelyard.comparison.comparison:compare", "steelyard.comparison.result:Comparison",
     ),
@@ -361,7 +361,7 @@ COMMANDS = {
                 "--cache", action=argparse.BooleanOptionalAction, default=True,
                 help="Keep chunks and vectors for the next run.",
             ),
-            options.LANG,
+            *options.SHOWN,
         ],
         pipelines.run, "steelyard.rag.weighed_run:run_and_weigh",
     ),

@@ -155,6 +155,9 @@ SAFE_CSV = flag(
 )
 OUTPUT = argument("--output", "-o", type=Path, writes=True, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
+EXPLAIN = flag("--explain", "-v", help="Show everything: how it was computed, all notes, the signature to quote.")
+SHOWN = (EXPLAIN, LANG)
+"""How a result is shown on a terminal."""
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
 PROFILE = argument("--profile", "-p", help=PROFILE_HELP)
 OVERWRITE = flag("--overwrite", help="Ask again; the run that is there is replaced when the new one is whole.")

@@ -29,6 +29,7 @@ def run(
     """Run a pipeline or a target over questions, and weigh what it found."""
     from steelyard.rag.config import Config
     from steelyard.rag.runs.writer import RunInterrupted
+    from steelyard.reports.visible import short_path
 
     def kept(interruption: KeyboardInterrupt) -> str:
         if not isinstance(interruption, RunInterrupted):
@@ -39,7 +40,10 @@ def run(
     settings = Config.of_options(config, **options)
     with call.progress(kept, after=0) as bars:
         weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
-    call.write(weighed)
+    has_gold = weighed.scores.primary not in weighed.scores.without_gold
+    paths = [settings.questions, weighed.folder.path]
+    following = ["diagnose", *(short_path(path) for path in paths if path)] if has_gold else []
+    call.write(weighed, following=following)
     return QUESTIONS_FAILED if strict and weighed.folder.n_failed else 0
 
 

@@ -30,14 +30,19 @@ def evaluate(
 
         rated = Profile.read(profile)
     scores = call.ask(truth, runs or None, measures or (rated.measures if rated else ()) or None, **options)
-    call.write(scores, per_query=per_query, profile=rated)
+    verb = "compare" if len(scores.systems) > 1 else "diagnose"
+    primary = ["-m", measures[0]] if measures and verb == "compare" else []
+    following = [verb, truth, *runs, *primary] if scores.primary not in scores.without_gold else []
+    call.write(scores, following=following, per_query=per_query, profile=rated)
 
 
 def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **options: Any) -> None:
     """Compare the runs."""
     if options.get("movers") and call.format in ("csv", "latex"):
         raise InputError(f"--movers: rankings are not written as {call.format}; choose table, markdown or json")
-    call.write(call.ask(truth, runs, measures, **options))
+    named = [word for measure in measures for word in ("-m", measure)]
+    following = ["report", truth, *runs, *named, "-o", "report.html"]
+    call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)
 
 
 def plan(call: Call, truth: str | None, runs: list[str], *, measures: list[str], **options: Any) -> None:

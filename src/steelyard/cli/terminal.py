@@ -82,14 +82,15 @@ def show(text: str) -> None:
 
 
 def write_result(
-    result: Result, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False, **options: Any
-) -> None:
+    result: Result, format: str, output: Path | None, *, lang: str | None = None, safe_csv: bool = False,
+    explain: bool = False, **options: Any,
+) -> None:  # fmt: skip
     """Write what a command computed into a file, else onto the screen; exact bytes go into files and pipes.
 
-    safe_csv   whether no spreadsheet is to take a text of CSV for a formula
+    safe_csv   whether no spreadsheet is to take a text of CSV for a formula;   explain   as of `Result.text`
     options    of the result's kind, such as per_query
     """
-    view = {"lang": lang, **screen_view(output)}
+    view = {"lang": lang, "explain": explain, **screen_view(output)}
     text = result.text(format, **view, **options)
     if format == "csv" and safe_csv:
         text = without_formulas(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from steelyard.text.scripts import WIDE
 
@@ -43,6 +44,12 @@ def single_line(text: str) -> str:
     'my  system␛'
     """
     return visible(text).replace("\n", " ").replace("\t", " ")
+
+
+def short_path(path: Path) -> str:
+    """A path as it is typed here: relative where it is below the working directory."""
+    here, whole = Path.cwd(), path.absolute()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 # Characters that may not begin a line, and those that may not end one.

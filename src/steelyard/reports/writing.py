@@ -50,14 +50,14 @@ def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> 
 
 def text_of(
     result: Result, format: str, options: Mapping[str, Any], *, lang: str | None = None, width: int | None = None,
-    colour: bool = False,
+    colour: bool = False, explain: bool = False,
 ) -> str:  # fmt: skip
     """A result in a format.
 
     Raises   InputError for a format or an option that its kind does not have.
     """
     view = view_of(type(result))
-    look = Look(view.check(format, options), read_words(lang), width, colour)
+    look = Look(view.check(format, options), read_words(lang), width, colour, explain)
     if format in view.texts:
         return view.texts[format](result, look, **options)
     if format in ("json", "csv", "parts"):
@@ -72,7 +72,7 @@ def text_of(
             ],
             look.words,
         )
-    blocks = list(view.blocks(result, look, **options))
+    blocks = list(view.blocks_for(result, look, **options))
     return blocks_markdown(blocks) if format == "markdown" else blocks_terminal(blocks, width=width, colour=colour)
 
 
@@ -122,10 +122,10 @@ def read(kind: type[Result], path: str | Path) -> Any:
     return from_parts(kind, parts)
 
 
-def show(result: Result, options: Mapping[str, Any], *, lang: str | None) -> None:
+def show(result: Result, options: Mapping[str, Any], *, lang: str | None, explain: bool) -> None:
     """Print a result at the width of the terminal."""
-    width = shutil.get_terminal_size().columns
-    write_text("-", text_of(result, "table", options, lang=lang, width=width, colour=sys.stdout.isatty()))
+    look: dict[str, Any] = {"width": shutil.get_terminal_size().columns, "colour": sys.stdout.isatty()}
+    write_text("-", text_of(result, "table", options, lang=lang, explain=explain, **look))
 
 
 def html_of(result: Result) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.reports.views.view import Block, Section, Sheet, Text
+from steelyard.reports.views.view import GAP, Block, Section, Sheet, Text, cell_size
 from steelyard.reports.visible import single_line, visible, wrapped
 from steelyard.reports.words import Words, read_words
 
@@ -25,30 +25,24 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
     sheet = _printable(sheet)
     # Not a table of rich: that takes a minute for some ten thousand systems.
     bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
-    sizes = [max(map(_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
-    lines = []
-    for first, *others in _column_groups(sizes, width, sheet.n_labels):
-        room = sum(sizes[c] + _GAP for c in others)
+    sizes = [max(map(cell_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
+    lines, left_aligned = [], _columns_of_words(sheet)
+    for first, *others in _column_groups(_fitting(sizes, width, sheet.spare), sizes, width, sheet.n_labels):
+        room = sum(sizes[c] + GAP for c in others)
         left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
         for r, row in enumerate([sheet.header, *sheet.rows], -1):
             show = {c: bold if r < 0 or (r, c) in sheet.best else str for c in (first, *others)}
-            name, *rest = [row[first]] if _size(row[first]) <= left else wrapped(row[first], left)
-            cells = [" " * (sizes[c] + _GAP - _size(row[c])) + show[c](row[c]) for c in others]
-            lines.append(show[first](name) + " " * (left - _size(name)) + "".join(cells))
+            name, *rest = [row[first]] if cell_size(row[first]) <= left else wrapped(row[first], left)
+            cells = []
+            for c in others:
+                text, blanks = show[c](row[c]), " " * (sizes[c] - cell_size(row[c]))
+                cells.append(" " * GAP + (text + blanks if c in left_aligned else blanks + text))
+            lines.append(show[first](name) + " " * (left - cell_size(name)) + "".join(cells))
             lines += map(show[first], rest)
             if r < 0:
                 lines.append("─" * (left + room))
     lines += [dim(line) for note in sheet.notes for part in note.split("\n") for line in wrapped(part, width)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def _size(text: str) -> int:
-    """Columns that a text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def _printable(sheet: Sheet) -> Sheet:
@@ -57,26 +51,35 @@ def _printable(sheet: Sheet) -> Sheet:
     return replace(sheet, header=list(map(single_line, sheet.header)), rows=rows, notes=list(map(visible, sheet.notes)))
 
 
-_GAP = 3
-"""Blanks between columns."""
+def _fitting(sizes: list[int], width: int | None, spare: Sequence[int]) -> list[int]:
+    """Columns that are shown: without those that are to spare, one after the other, until the others fit the width."""
+    columns, dropped = list(range(len(sizes))), list(spare)
+    while width and dropped and sum(sizes[c] + GAP for c in columns) - GAP > width:
+        columns.remove(dropped.pop(0))
+    return columns
 
 
-def _column_groups(sizes: list[int], width: int | None, n_labels: int) -> Iterator[list[int]]:
+def _column_groups(columns: list[int], sizes: list[int], width: int | None, n_labels: int) -> Iterator[list[int]]:
     """Columns in groups that fit the width, each beginning with the labels."""
-    labels = list(range(min(n_labels, len(sizes))))
-    size_of_labels = sum(sizes[c] + _GAP for c in labels) - _GAP
+    labels = columns[:n_labels]
+    size_of_labels = sum(sizes[c] + GAP for c in labels) - GAP
     group, used = labels[:], size_of_labels
-    for c in range(len(labels), len(sizes)):
-        if width and used + _GAP + sizes[c] > width and len(group) > len(labels):
+    for c in columns[len(labels) :]:
+        if width and used + GAP + sizes[c] > width and len(group) > len(labels):
             yield group
             group, used = labels[:], size_of_labels
         group.append(c)
-        used += _GAP + sizes[c]
+        used += GAP + sizes[c]
     yield group
 
 
 _NUMBER = re.compile(r"[<≥≤~≈†$¥+−–-]{0,3} ?\d")
 """The beginning of a cell with a number, a limit, a change or an amount of money."""
+
+
+def _columns_of_words(sheet: Sheet) -> set[int]:
+    """Columns without a number, which begin in line; numbers end in line."""
+    return {c for c in range(len(sheet.header)) if not any(_NUMBER.match(row[c]) for row in sheet.rows)}
 
 
 def sheet_markdown(sheet: Sheet) -> str:
@@ -86,8 +89,9 @@ def sheet_markdown(sheet: Sheet) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
     sheet = _printable(sheet)
-    aligned = ["---:" if any(_NUMBER.match(row[c]) for row in sheet.rows) else "---" for c in range(len(sheet.header))]
-    lines = [list(map(cell, sheet.header)), ["---", *aligned[1:]]]
+    left_aligned = _columns_of_words(sheet) | {0}
+    rules = ["---" if c in left_aligned else "---:" for c in range(len(sheet.header))]
+    lines = [list(map(cell, sheet.header)), rules]
     for r, row in enumerate(sheet.rows):
         lines.append([f"**{cell(t)}**" if (r, c) in sheet.best else cell(t) for c, t in enumerate(row)])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -159,7 +163,8 @@ def _terminal(block: Block, width: int | None, colour: bool) -> Iterator[str]:
     if isinstance(block, Sheet):
         yield from sheet_terminal(block, width=width, colour=colour).split("\n")[:-1]
     elif isinstance(block, Text):
-        yield from _lines(block.text, None if block.style == "laid out" else width)
+        bold = "\x1b[1m{}\x1b[0m".format if colour and block.style in ("bold", "heading") else str
+        yield from map(bold, _lines(block.text, None if block.style == "laid out" else width))
     else:
         yield from _section(block, width, colour)
 

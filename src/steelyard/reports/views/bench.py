@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -35,7 +34,7 @@ from steelyard.reports.views.bench_tables import (
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.numbers import amount, money
 from steelyard.reports.views.view import Column, Look, Paragraph, Section, Sheet, View, sheet_of
-from steelyard.reports.visible import single_line
+from steelyard.reports.visible import short_path, single_line
 from steelyard.reports.words import Words
 
 AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained", "ramp",
@@ -62,14 +61,8 @@ def _blocks(bench: Bench, look: Look) -> list[Section]:
     """Blocks of `bench rerank` and `bench load`: the recommendation and why, one row a system, and what is next."""
     section = bench_summary_section(bench, look.words)
     # A path with blanks is one word of a command.
-    section.sheets[-1].notes.append(look.words("bench.summary.next", folder=shlex.quote(_short(bench.folder.path))))
+    section.sheets[-1].notes.append(look.words("bench.summary.next", folder=shlex.quote(short_path(bench.folder.path))))
     return [section]
-
-
-def _short(path: Path) -> str:
-    """A path as it is typed here: relative where it is below the working directory."""
-    here, whole = Path.cwd(), path.absolute()
-    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 def bench_papers(bench: Bench, words: Words) -> list[Sheet]:

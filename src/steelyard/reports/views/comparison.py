@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from steelyard.comparison.plan import Family
 from steelyard.comparison.result import COLUMNS, Comparison, ComparisonRow, Segmentation
 from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.data.segments import LENGTHS, UNTAGGED
+from steelyard.reports.views.cautions import careful, dangers, shared_documents
 from steelyard.reports.views.changes import (
     changes_json,
     changes_sheets,
@@ -33,6 +35,7 @@ from steelyard.reports.views.comparison_notes import (
     needed_notes,
     secondary_notes,
     tie_notes,
+    unsure_orders,
     weighing_notes,
 )
 from steelyard.reports.views.corrections import label_correction_notes, labels_json
@@ -61,7 +64,7 @@ _WIDE = 120
 _OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
 
 
-def _blocks(comparison: Comparison, look: Look) -> Iterator[Block]:
+def _blocks(comparison: Comparison, look: Look, **options: object) -> Iterator[Block]:
     """The verdict, tables, and the questions that moved."""
     yield Text(headline(comparison, look.words), "bold")
     has_room = look.format != "table" or look.width is None or look.width >= _WIDE
@@ -71,6 +74,63 @@ def _blocks(comparison: Comparison, look: Look) -> Iterator[Block]:
             yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
         else:
             yield from changes_sheets(changes, look.words)
+
+
+def _brief(comparison: Comparison, look: Look, *, movers: bool = False) -> Iterator[Block]:
+    """The verdict, means and differences, segments where there are some, and what to be careful with.
+
+    movers   whether the questions that moved were asked for
+    """
+    yield Text(headline(comparison, look.words), "bold")
+    sheets = [_brief_sheet(comparison, look.words)]
+    sheets += [replace(sheet, notes=[]) for sheet in segment_sheets(comparison, look.words)]
+    sheets[-1].notes += careful(_cautions(comparison, look.words), look)
+    yield from sheets
+    for changes in comparison.changes if movers else ():
+        yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
+
+
+def _brief_sheet(comparison: Comparison, words: Words) -> Sheet:
+    """The primary measure in full, of all others the means, marked where systems differ from the reference."""
+    primary = comparison.primary
+    names = ("mean", "value", "difference", "interval", "p", "verdict")
+    cells = {name: text for name, text in _cells(comparison, primary, words, brief=True).items() if name in names}
+    columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
+    others = [str(measure) for measure in comparison.measures[1:]]
+    columns += [
+        Column(measure, partial(_mean_and_mark, rows=_rows_by_system(comparison, measure))) for measure in others
+    ]
+    sheet = sheet_of(comparison.rows[primary], [Column[ComparisonRow](primary, lambda row: row.system), *columns])
+    sheet.spare = [1 + list(cells).index("p")]
+    if any(cell.endswith((*MARKS.values(),)) for row in sheet.rows for cell in row):
+        sheet.notes.append(words("brief.marks", reference=comparison.reference))
+    return sheet
+
+
+def _rows_by_system(comparison: Comparison, measure: str) -> dict[str, ComparisonRow]:
+    return {row.system: row for row in comparison.rows[measure]}
+
+
+def _mean_and_mark(row: ComparisonRow, rows: Mapping[str, ComparisonRow]) -> str:
+    """The mean of the system of a row by another measure, with the sign of its verdict."""
+    other = rows[row.system]
+    return number(other.mean) + MARKS.get(other.verdict, "")
+
+
+def _cautions(comparison: Comparison, words: Words) -> Iterator[str]:
+    """What endangers the verdict, the gravest first."""
+    primary, rows = comparison.primary, comparison.rows[comparison.primary]
+    if comparison.sensitivity is not None:
+        labelled = np.full(len(comparison.sensitivity.systems), comparison.sensitivity.labelled)
+        yield from unsure_orders(comparison.sensitivity, labelled, words)
+    yield from missing_notes(comparison, words)
+    yield from left_out_notes(comparison, primary, words)
+    yield from label_correction_notes(comparison, primary, words)
+    yield from shared_documents(comparison.recipe, words, n=rows[0].n, n_clusters=rows[0].n_clusters)
+    yield from dangers(comparison.notes, words, n_systems=len(rows))
+    if comparison.settings is not None:
+        yield from settings_notes(comparison.settings, words)
+    yield from letter_notes(comparison, primary, words)
 
 
 def comparison_sheets(
@@ -111,21 +171,7 @@ def measure_sheets(
 
 def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relative: bool, marks: bool) -> Sheet:
     rows = comparison.rows[measure]
-    letters = group_letters(comparison.groups.get(measure, []))
-    is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
-    cells: dict[str, Callable[[ComparisonRow], str]] = {
-        "value" if is_percentile else "mean": lambda row: (
-            number(row.mean) + (MARKS.get(row.verdict, "") if marks else "")
-        ),
-        "difference": difference_text,
-        **({"relative": lambda row: percent(row.relative, 1, sign=True)} if relative else {}),
-        "interval": lambda row: interval_text(row, comparison, words),
-        "p": lambda row: p_text(row.adjusted),
-        "effect": lambda row: "–" if row.is_reference else signed(row.effect, 2),
-        "counts": counts_text,
-        **({"group": lambda row: letters.get(row.system, "")} if letters else {}),
-        "verdict": lambda row: verdict_text(row, comparison, words, in_table=True),
-    }
+    cells = _cells(comparison, measure, words, relative=relative, marks=marks)
     columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
     sheet = sheet_of(rows, [Column(measure, lambda row: row.system), *columns])
     apart = any(row.reason == "other judge" for row in rows)
@@ -136,6 +182,30 @@ def _measure_sheet(comparison: Comparison, measure: str, words: Words, *, relati
     sheet.notes += letter_notes(comparison, measure, words)
     sheet.notes += needed_notes(rows, words)
     return sheet
+
+
+def _cells(
+    comparison: Comparison, measure: str, words: Words, *, relative: bool = False, marks: bool = False,
+    brief: bool = False,
+) -> dict[str, Callable[[ComparisonRow], str]]:  # fmt: skip
+    """Head -> the cell of a row by one measure; brief without what the headline says of the verdict."""
+    letters = group_letters(comparison.groups.get(measure, []))
+    is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
+    return {
+        "value" if is_percentile else "mean": lambda row: (
+            number(row.mean) + (MARKS.get(row.verdict, "") if marks else "")
+        ),
+        "difference": difference_text,
+        **({"relative": lambda row: percent(row.relative, 1, sign=True)} if relative else {}),
+        "interval": lambda row: interval_text(row, comparison, words),
+        "p": lambda row: p_text(row.adjusted),
+        "effect": lambda row: "–" if row.is_reference else signed(row.effect, 2),
+        "counts": counts_text,
+        **({"group": lambda row: letters.get(row.system, "")} if letters else {}),
+        "verdict": lambda row: (
+            _brief_verdict(row, comparison, words) if brief else verdict_text(row, comparison, words, in_table=True)
+        ),
+    }
 
 
 _FEW = ("few_anchors", "few_labels", "no_gold")
@@ -186,9 +256,21 @@ def segment_text(name: str, by: str | None, words: Words) -> str:
 
 
 def _short_verdict(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
-    """The verdict without its figures, which have columns of their own."""
+    """The verdict without figures that a headline or a column has."""
     key = {"no difference shown": "no_difference", "no test": "untested"}.get(row.verdict)
     return words(f"compare.verdict.{key}") if key else verdict_text(row, comparison, words)
+
+
+def _brief_verdict(row: ComparisonRow, comparison: Comparison, words: Words) -> str:
+    """The verdict in two or three words, with the margin where it is by that."""
+    by_margin = {"not worse": "equivalent" if row.equivalent else "not_worse"}.get(row.verdict)
+    if by_margin is not None:
+        return words(f"brief.{by_margin}", margin=f"{comparison.margin:g}")
+    return (
+        words(f"compare.verdict.{row.verdict}")
+        if row.verdict in ("better", "worse")
+        else _short_verdict(row, comparison, words)
+    )
 
 
 def _notes(comparison: Comparison, segmentation: Segmentation, words: Words) -> Iterator[str]:
@@ -376,9 +458,11 @@ VIEWS = {
     Comparison: View[Comparison](
         "a comparison",
         blocks=_blocks,
-        data=lambda comparison, words: _data(comparison),
+        brief=_brief,
+        data=lambda comparison, words, **options: _data(comparison),
         has_parts=True,
-        rows=_csv_rows,
-        papers=lambda comparison, words: comparison_sheets(comparison, words, marks=True),
+        rows=lambda comparison, **options: _csv_rows(comparison),
+        options=("movers",),
+        papers=lambda comparison, words, **options: comparison_sheets(comparison, words, marks=True),
     )
 }

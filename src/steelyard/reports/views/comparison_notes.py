@@ -7,17 +7,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.base.arrays import Bools
 from steelyard.comparison.families import MOST_GROUPED, margin_correction
 from steelyard.comparison.plan import Family
 from steelyard.comparison.result import Comparison, ComparisonRow
-from steelyard.comparison.sensitivity import Sensitivity, count_overlapping, highest_overlapping, moved_by_ties
+from steelyard.comparison.sensitivity import (
+    Sensitivity,
+    count_overlapping,
+    highest_overlapping,
+    moved_by_ties,
+    overlapping,
+)
 from steelyard.measures import make
+from steelyard.reports.views.cautions import NAMED
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems
 from steelyard.reports.views.numbers import ends, number, percent
+from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
 
 _MANY_SYSTEMS = 10
 """From so many on, fewer than twice as many questions are few."""
+
+_MOST_JUDGED = 0.995
+"""Share of labelled documents from which on the others are not named."""
 
 
 def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
@@ -232,6 +244,28 @@ def _judged(bounds: Sensitivity, j: int, words: Words) -> str:
     if low == high:
         return words("compare.bounds.judged", name=name, share=low)
     return words("compare.bounds.judged_range", name=name, low=low, high=high)
+
+
+def unsure_orders(bounds: Sensitivity, by_id: Bools, words: Words) -> Iterator[str]:
+    """How missing labels, and the order of ties, could change which system is better by the first measure.
+
+    by_id   (s,) which systems are judged by ids of documents, so that labels may be missing
+    """
+    measure, labelled = str(bounds.measures[0]), np.flatnonzero(by_id).tolist()
+    concerned = {bounds.systems[i] for i in labelled}
+    pairs = [
+        words("page.care.pair", first=visible(first), second=visible(second))
+        for first, second in overlapping(bounds, 0)
+        if {first, second} & concerned
+    ]
+    if pairs:
+        yield words("page.care.overlap", listed=words.listed(pairs, NAMED), measure=measure, n=len(pairs))
+    if tied := [visible(system) for system in moved_by_ties(bounds, 0)]:
+        yield words("page.care.ties", listed=words.listed(tied, NAMED), measure=measure, n=len(tied))
+    judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in labelled if bounds.judged[i, 0] < _MOST_JUDGED]
+    if judged:
+        share, system = min(judged)
+        yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))
 
 
 def tie_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:

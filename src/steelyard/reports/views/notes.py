@@ -97,7 +97,7 @@ def cluster_notes(
             yield words("scores.clusters.few", n=n_clusters)
     elif shared is not None:
         widening = shared.get("widening")
-        key = "unknown" if widening is None else "wider" if widening >= _WIDER else "no_wider"
+        key = "unknown" if widening is None else "wider" if is_wider(widening) else "no_wider"
         yield words(
             "scores.clusters.shared",
             n=shared["n_questions"],
@@ -106,6 +106,11 @@ def cluster_notes(
             ask=ask,
             width=words(f"scores.clusters.{key}", times="" if widening is None else number(widening, 2)),
         )
+
+
+def is_wider(widening: float | None) -> bool:
+    """True if intervals by cluster are said to be wider, which is so many times."""
+    return widening is not None and widening >= _WIDER
 
 
 def _chained(shared: Mapping[str, Any], words: Words) -> str:

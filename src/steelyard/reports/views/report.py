@@ -8,9 +8,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Floats
 from steelyard.comparison.result import Comparison
-from steelyard.comparison.sensitivity import moved_by_ties, overlapping
 from steelyard.diagnosis.advice import MISTAKES, Advice
 from steelyard.experiment.corrections import Correction, Corrections
 from steelyard.experiment.table.recipes import comparable
@@ -19,12 +18,13 @@ from steelyard.judges.verdict import Label, Problem, State
 from steelyard.reports.contents import Contents
 from steelyard.reports.details.details import Judging
 from steelyard.reports.details.limits import shortened
+from steelyard.reports.views.cautions import NAMED, lost_gold, lost_questions
 from steelyard.reports.views.comparison import MARKS, drift_sheet, measure_sheets
-from steelyard.reports.views.comparison_notes import method_notes
+from steelyard.reports.views.comparison_notes import method_notes, unsure_orders
 from steelyard.reports.views.corrections import corrected_sheet
 from steelyard.reports.views.diagnosis import advice_text, diagnosis_sections, stage_name, worst_stage
 from steelyard.reports.views.notes import notes_of_systems
-from steelyard.reports.views.numbers import best_places, number, p_text, percent
+from steelyard.reports.views.numbers import best_places, number, p_text
 from steelyard.reports.views.ratings import rating_sheets, rating_text, ratings_overview
 from steelyard.reports.views.scores import scores_sheet
 from steelyard.reports.views.verdicts import difference_text, headline, headline_numbers
@@ -58,10 +58,6 @@ def subtitle_text(contents: Contents, words: Words) -> str:
 def leaderboard_title(contents: Contents, words: Words) -> str:
     """The question that the leaderboard answers: which of several is best, or what the one reaches."""
     return words("page.leaderboard.title" if len(contents.scores.systems) > 1 else "page.leaderboard.title_one")
-
-
-_NAMED = 4
-_MOST_JUDGED = 0.995
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,7 @@ def _one_sided(contents: Contents, words: Words) -> Iterator[str]:
     if corrected.any() and not corrected.all():
         yield from (_mean_text(contents, i, words) for i in np.flatnonzero(corrected).tolist())
         systems = [visible(contents.scores.systems[i]) for i in np.flatnonzero(~corrected).tolist()]
-        yield words("page.verdict.by_judge", systems=words.together(systems, _NAMED), n=len(systems))
+        yield words("page.verdict.by_judge", systems=words.together(systems, NAMED), n=len(systems))
 
 
 def facts(contents: Contents, words: Words) -> Iterator[Fact]:
@@ -169,9 +165,9 @@ def care(contents: Contents, words: Words) -> list[str]:
     """Notes on what could mislead: mistakes of others, lost questions and gold, unjudged documents, ties, notes."""
     return [
         *_mistakes(contents, words),
-        *_lost_questions(contents, words),
-        *_lost_gold(contents, words),
-        *_unsure(contents, words),
+        *lost_questions(contents.scores, words),
+        *lost_gold(contents.scores, words, [*contents.details.absent]),
+        *unsure_orders(contents.sensitivity, contents.scores.by_id, words),
         *_run_notes(contents, words),
     ]
 
@@ -183,67 +179,17 @@ def _mistakes(contents: Contents, words: Words) -> Iterator[str]:
         if item.code in MISTAKES and best not in item.systems:
             systems.setdefault(advice_text(item, words).title, []).extend(map(visible, item.systems))
     if systems:
-        named = [(title, words.listed(own, _NAMED)) for title, own in systems.items()]
+        named = [(title, words.listed(own, NAMED)) for title, own in systems.items()]
         listed = [words("page.care.mistake_of", title=title, systems=own) for title, own in named]
-        yield words("page.care.mistake", listed=words.listed(listed, _NAMED))
-
-
-def _lost_questions(contents: Contents, words: Words) -> Iterator[str]:
-    """One sentence for each kind of lost question: the systems concerned, those with most of them first."""
-    scores = contents.scores
-    masks: dict[str, Bools] = {"failed": scores.failed, "missing": scores.missing, "unwinnable": scores.unwinnable}
-    for name, mask in masks.items():
-        counts = mask.sum(axis=1)
-        places = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
-        if places:
-            systems = [f"{visible(scores.systems[i])} ({int(counts[i])})" for i in places]
-            yield words(f"page.care.{name}", listed=words.listed(systems, _NAMED), n=int(counts.max()))
-
-
-def _lost_gold(contents: Contents, words: Words) -> Iterator[str]:
-    scores = contents.scores
-    for mapping, system in zip(scores.gold, scores.systems, strict=True):
-        if mapping is not None and mapping.lost and not mapping.unwinnable:
-            yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
-    if absent := list(contents.details.absent):
-        yield words("page.care.absent", n=len(absent), listed=words.listed([*map(visible, absent)], _NAMED))
-    without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
-    if without and scores.primary not in scores.without_gold:
-        yield words("page.care.no_relevant", n=without)
-    if not scores.of_answers.all() and any(
-        mapping is not None and not mapping.complete and mapping.unit == "chunk" and mapping.n_pieces
-        for mapping in scores.gold
-    ):
-        yield words("page.care.corpus")
+        yield words("page.care.mistake", listed=words.listed(listed, NAMED))
 
 
 def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
     """Notes of how the systems were weighed, then of their run folders."""
     n = len(contents.scores.systems)
     notes = contents.scores.notes if contents.comparison is None else contents.comparison.notes
-    yield from notes_of_systems(notes, words, n_systems=n, most=_NAMED)
-    yield from notes_of_systems(contents.notes, words, most=_NAMED)
-
-
-def _unsure(contents: Contents, words: Words) -> Iterator[str]:
-    """A note on how far missing labels, and the order of ties, could change the first measure."""
-    bounds, measure = contents.sensitivity, str(contents.scores.primary)
-    by_ids = np.flatnonzero(contents.scores.by_id).tolist()
-    judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in by_ids if bounds.judged[i, 0] < _MOST_JUDGED]
-    if judged:
-        share, system = min(judged)
-        yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))
-        concerned = {bounds.systems[i] for i in by_ids}
-        pairs = [
-            words("page.care.pair", first=visible(first), second=visible(second))
-            for first, second in overlapping(bounds, 0)
-            if {first, second} & concerned
-        ]
-        if pairs:
-            yield words("page.care.overlap", listed=words.listed(pairs, _NAMED), measure=measure, n=len(pairs))
-    tied = [visible(system) for system in moved_by_ties(bounds, 0)]
-    if tied:
-        yield words("page.care.ties", listed=words.listed(tied, _NAMED), measure=measure, n=len(tied))
+    yield from notes_of_systems(notes, words, n_systems=n, most=NAMED)
+    yield from notes_of_systems(contents.notes, words, most=NAMED)
 
 
 def paper_sheet(contents: Contents, words: Words) -> Sheet:

@@ -14,8 +14,9 @@ from steelyard.rag.sweeping import Swept, setting_text
 from steelyard.rag.weighed_run import WeighedRun
 from steelyard.reports.views.notes import cluster_notes, note_text
 from steelyard.reports.views.numbers import number, p_text, signed
-from steelyard.reports.views.scores import scores_sheets
+from steelyard.reports.views.scores import brief_sheets, scores_sheets
 from steelyard.reports.views.view import Block, Look, Sheet, Text, View
+from steelyard.reports.visible import short_path
 from steelyard.reports.words import Words, read_words
 
 
@@ -146,7 +147,7 @@ def run_lines(folder: RunFolder, n_before: int, words: Words) -> Iterator[str]:
         parts.append(words("runs.chunks", chunks=chunks, documents=documents))
     if total := folder.manifest.get("latency_ms", {}).get("total"):
         parts.append(words("runs.latency", median=f"{total['p50']:.1f}", p95=f"{total['p95']:.1f}"))
-    yield words("runs.summary", folder=folder.path, parts=words("runs.comma").join(parts))
+    yield words("runs.summary", folder=short_path(folder.path), parts=words("runs.comma").join(parts))
 
 
 def first_failure(folder: RunFolder) -> tuple[str, str]:
@@ -158,6 +159,14 @@ def first_failure(folder: RunFolder) -> tuple[str, str]:
 def _run_blocks(run: WeighedRun, look: Look) -> Iterator[Block]:
     yield Text("\n".join(run_lines(run.folder, run.n_before, look.words)), "laid out")
     yield from scores_sheets(run.scores, look.words)
+
+
+def _brief_run(run: WeighedRun, look: Look) -> Iterator[Block]:
+    """How the run went, without notes of its documents, and its means."""
+    notes = {look.words("runs.note", note=note_text(note, look.words)) for note in run.folder.notes}
+    lines = run_lines(run.folder, run.n_before, look.words)
+    yield Text("\n".join(line for line in lines if line not in notes))
+    yield from brief_sheets(run.scores, look)
 
 
 # The seed is that of the test of the lead over the average.
@@ -173,6 +182,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     WeighedRun: View[WeighedRun](
         "a run",
         blocks=_run_blocks,
+        brief=_brief_run,
         data=lambda run, words: {"folder": run.folder.path, "n_before": run.n_before, "scores": run.scores.data()},
     ),
 }

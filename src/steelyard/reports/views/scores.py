@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.recipes import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import OF_IDEALS
+from steelyard.reports.views.cautions import careful, dangers, lost_gold, lost_questions, shared_documents
 from steelyard.reports.views.corrections import corrected_sheet, correction_notes
 from steelyard.reports.views.notes import (
     component_notes,
@@ -26,7 +28,7 @@ from steelyard.reports.views.notes import (
     signature_note,
 )
 from steelyard.reports.views.numbers import best_places, ends, number, percent
-from steelyard.reports.views.view import Look, Sheet, View
+from steelyard.reports.views.view import Look, Sheet, View, sheet_width
 from steelyard.reports.words import Words, read_words
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ def _single_system(scores: Scores, words: Words) -> Sheet:
     return Sheet(header, cells)
 
 
-def _leaderboard(scores: Scores, words: Words) -> Sheet:
+def _leaderboard(scores: Scores, words: Words, *, n_intervals: int | None = None) -> Sheet:
+    """A row a system;   n_intervals   of so many measures, the first ones, intervals are shown; of all by default."""
     reported = scores.reported
     names = [str(measure) for measure in scores.measures]
     goodness = reported.ranked * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
@@ -97,18 +100,22 @@ def _leaderboard(scores: Scores, words: Words) -> Sheet:
     counts = _counts(scores, words)
     rows = []
     for i in order:
-        cells = [_mean_text(scores, i, j, words) for j in range(len(names))]
+        bare = range(len(names) if n_intervals is None else n_intervals, len(names))
+        cells = [_mean_text(scores, i, j, words, bare=j in bare) for j in range(len(names))]
         rows.append([scores.systems[i], *cells, *(column[i] for column in counts.values())])
     place = {i: r for r, i in enumerate(order)}
     best = {(place[i], j + 1) for j in np.flatnonzero(comparable(scores)).tolist() for i in best_places(goodness[:, j])}
     return Sheet([words("scores.head.system"), *names, *counts], rows, best)
 
 
-def _mean_text(scores: Scores, i: int, j: int, words: Words) -> str:
-    """A mean with its interval, or one dash; where labels of people correct it, what the judge says in brackets."""
+def _mean_text(scores: Scores, i: int, j: int, words: Words, *, bare: bool = False) -> str:
+    """A mean with its interval, or one dash; where labels of people correct it, what the judge says in brackets.
+
+    bare   without the interval
+    """
     reported = scores.reported
-    if math.isnan(reported.mean[i, j]):
-        return number(None)
+    if bare or math.isnan(reported.mean[i, j]):
+        return number(reported.mean[i, j])
     text = f"{number(reported.mean[i, j])} {ends(reported.low[i, j], reported.high[i, j])}"
     if not reported.corrected[i, j]:
         return text
@@ -161,6 +168,11 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
     yield from answer_notes(scores, words)
     yield from notes_of_systems(scores.notes, words, n_systems=len(scores.systems))
     yield from _irrelevant_notes(scores, words)
+    yield from _unjudged_notes(scores, words)
+
+
+def _unjudged_notes(scores: Scores, words: Words) -> Iterator[str]:
+    """How many questions of each run are not judged."""
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
             yield words("scores.unjudged", system=system, n=ignored)
@@ -325,6 +337,71 @@ def _cause_counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ..
                 yield kind, i, j, tuple(counts.tolist())
 
 
+_MEAN, _USUAL_WIDTH = ("mean", "interval", "judge"), 80
+"""Columns of one system on a short screen, and columns of a terminal that does not say how many it has."""
+
+
+def brief_sheets(
+    scores: Scores, look: Look, *, per_query: bool = False, profile: Profile | str | None = None
+) -> Iterator[Sheet]:
+    """Means and intervals in one table, and what to be careful with; values of questions, and ratings, if asked for."""
+    words = look.words
+    if per_query:
+        yield per_query_sheet(scores, words)
+    ratings = [] if profile is None else _rated_sheets(scores, profile, words)
+    sheets = [replace(rated, notes=[]) for rated in ratings]
+    if {row[0] for rated in ratings for row in rated.rows} != {*map(str, scores.measures)}:
+        sheets.insert(0, (_brief_system if len(scores.systems) == 1 else _brief_leaderboard)(scores, look))
+    sheets[-1].notes = careful(score_cautions(scores, words), look)
+    yield from sheets
+
+
+def score_cautions(scores: Scores, words: Words) -> Iterator[str]:
+    """What endangers the means, the gravest first."""
+    yield from no_gold_notes(scores, words)
+    yield from _judged_notes(scores, words)
+    yield from lost_questions(scores, words)
+    yield from lost_gold(scores, words)
+    yield from answer_notes(scores, words)
+    yield from correction_notes(scores, words)
+    n_clusters = None if scores.clustering is None else scores.clustering.n
+    yield from shared_documents(scores.recipe, words, n=len(scores.query_ids), n_clusters=n_clusters)
+    yield from dangers(scores.notes, words, n_systems=len(scores.systems))
+    yield from other_intervals(scores, words)
+    yield from _unjudged_notes(scores, words)
+
+
+def _brief_system(scores: Scores, look: Look) -> Sheet:
+    """A row a measure, or where the width allows, two measures in a row."""
+    whole, words = _single_system(scores, look.words), look.words
+    heads = {words(f"scores.head.{name}"): c for c, name in enumerate(_MEAN)}
+    shown = [c for c, head in enumerate(whole.header) if c == 0 or head in heads]
+    n = set(scores.n_counted[0].tolist())
+    if len(n) > 1:
+        shown.append(whole.header.index(words("scores.head.questions")))
+    head = words("brief.head", system=scores.systems[0], n=max(n) if len(n) == 1 else len(scores.query_ids))
+    header = [head, *(whole.header[c] for c in shown[1:])]
+    return _beside(Sheet(header, [[row[c] for c in shown] for row in whole.rows]), look.width or _USUAL_WIDTH)
+
+
+def _beside(sheet: Sheet, width: int) -> Sheet:
+    """The second half of the rows beside the first half, where there are four at least and the width allows it."""
+    n = -(-len(sheet.rows) // 2)
+    halves = sheet.rows[:n], [*sheet.rows[n:], [""] * len(sheet.header)][:n]
+    joined = [[*left, *right] for left, right in zip(*halves, strict=True)]
+    wide = replace(sheet, header=[*sheet.header, "", *sheet.header[1:]], rows=joined)
+    return wide if n > 1 and sheet_width(wide) <= width else sheet
+
+
+def _brief_leaderboard(scores: Scores, look: Look) -> Sheet:
+    """A row a system: all intervals where they fit the width, else that of the first measure alone."""
+    whole = _leaderboard(scores, look.words)
+    if sheet_width(whole) > (look.width or _USUAL_WIDTH):
+        whole = _leaderboard(scores, look.words, n_intervals=1)
+    questions = look.words("count.questions", n=len(scores.query_ids))
+    return replace(whole, header=[questions, *whole.header[1:]])
+
+
 def scores_sheets(
     scores: Scores, words: Words, *, per_query: bool = False, profile: Profile | str | None = None
 ) -> Iterator[Sheet]:
@@ -335,12 +412,16 @@ def scores_sheets(
     if (corrected := corrected_sheet(scores, words)) is not None:
         yield corrected
     if profile is not None:
-        from steelyard.gates.profiles import Profile
-        from steelyard.gates.ratings import rate
-        from steelyard.reports.views.ratings import rating_sheets
+        yield from _rated_sheets(scores, profile, words)
 
-        profile = profile if isinstance(profile, Profile) else Profile.read(profile)
-        yield from rating_sheets(rate(scores, profile), profile, words)
+
+def _rated_sheets(scores: Scores, profile: Profile | str, words: Words) -> list[Sheet]:
+    from steelyard.gates.profiles import Profile
+    from steelyard.gates.ratings import rate
+    from steelyard.reports.views.ratings import rating_sheets
+
+    profile = profile if isinstance(profile, Profile) else Profile.read(profile)
+    return rating_sheets(rate(scores, profile), profile, words)
 
 
 def _trec(scores: Scores, look: Look, *, per_query: bool = False, profile: object = None) -> str:
@@ -365,6 +446,7 @@ VIEWS = {
     Scores: View[Scores](
         "scores",
         blocks=lambda scores, look, **options: scores_sheets(scores, look.words, **options),
+        brief=brief_sheets,
         data=lambda scores, words, **options: json.loads(as_json(scores)),
         rows=lambda scores, per_query=False, **options: scores.per_query if per_query else scores.mean(),
         papers=scores_sheets,

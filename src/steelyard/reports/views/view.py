@@ -37,6 +37,7 @@ class Sheet:
     """A header, rows of texts, the cells that deserve emphasis, and notes below.
 
     n_labels   how many of the first columns say what a row is of; where a wide sheet is cut, each part has them
+    spare      columns that a terminal leaves out where it has no room for all, the first of these first
     """
 
     header: list[str]
@@ -44,6 +45,26 @@ class Sheet:
     best: set[tuple[int, int]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     n_labels: int = 1
+    spare: Sequence[int] = ()
+
+
+GAP = 3
+"""Blanks between columns on a terminal."""
+
+
+def cell_size(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def sheet_width(sheet: Sheet) -> int:
+    """Columns that a sheet takes on a terminal."""
+    rows = [sheet.header, *sheet.rows]
+    return sum(max(cell_size(row[c]) for row in rows) + GAP for c in range(len(sheet.header))) - GAP
 
 
 def sheet_of(
@@ -114,12 +135,14 @@ class Look:
 
     format   "table", "markdown", "latex" or "html";   words   of the reader's language
     width    columns of a terminal, None for as many as it takes;   colour   whether it shows bold and dim text
+    explain  whether a terminal shows everything, or the verdict, the table, and what to be careful with
     """
 
     format: str
     words: Words
     width: int | None = None
     colour: bool = False
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,6 +160,7 @@ class View(Generic[R]):
     options   names of options, such as "per_query"
     format    number of the data; it rises where a key is renamed or goes
     stored    (path) -> the result, where a file holds everything
+    brief     (result, look) -> what a terminal shows unless it is asked to explain; `blocks` where it is None
     """
 
     name: str
@@ -151,6 +175,7 @@ class View(Generic[R]):
     options: tuple[str, ...] = ()
     format: int = 1
     stored: Callable[[Any], R] | None = None
+    brief: Callable[..., Iterable[Block]] | None = None
 
     @property
     def formats(self) -> list[str]:
@@ -161,6 +186,11 @@ class View(Generic[R]):
         }  # fmt: skip
         there = ["table", *(name for name, part in known.items() if part)]
         return [*there, *(name for name in self.texts if name not in there)]
+
+    def blocks_for(self, result: R, look: Look, **options: Any) -> Iterable[Block]:
+        """What people read in a format: on a terminal the brief view, where there is one, unless it is to explain."""
+        is_brief = look.format == "table" and not look.explain and self.brief is not None
+        return (self.brief if is_brief and self.brief is not None else self.blocks)(result, look, **options)
 
     def check(self, format: str, options: Iterable[str] = ()) -> str:
         """The format, where this kind has it and takes these options.

@@ -1,0 +1,106 @@
+"""Cautions: what endangers the conclusion of a result, a sentence each, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.base.arrays import Bools
+from steelyard.base.notes import Note
+from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.scores import Scores
+from steelyard.reports.views.notes import cluster_notes, is_wider, notes_of_systems
+from steelyard.reports.views.numbers import number
+from steelyard.reports.views.view import Look
+from steelyard.reports.visible import visible
+from steelyard.reports.words import Words
+
+NAMED = 4
+"""So many systems, or gold documents, are named at most."""
+
+_LINES, _USUAL_WIDTH = 3, 80
+"""Lines that cautions take at most, and columns where a terminal does not say how many it has."""
+
+_ORIGINS = {
+    "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
+    "judge_labels", "judge_beside_people", "judge_without_self_tests",
+}  # fmt: skip
+"""Codes of notes that say where a number comes from, and endanger none."""
+
+
+def careful(cautions: Iterable[str], look: Look) -> list[str]:
+    """One note with the gravest caution, with those that fit below it, and how many more there are; none without any.
+
+    >>> from steelyard.reports.words import read_words
+    >>> careful(["3 questions failed.", "x" * 300], Look("table", read_words("en")))
+    ['Careful: 3 questions failed. (1 more: -v)']
+    """
+    words, listed, room = look.words, [*dict.fromkeys(cautions)], _LINES * (look.width or _USUAL_WIDTH)
+    if not listed:
+        return []
+    n_shown = 1
+    while n_shown < len(listed) and len(_joined(listed, n_shown + 1, words)) <= room / (2 if words.code == "zh" else 1):
+        n_shown += 1
+    return [_joined(listed, n_shown, words)]
+
+
+def _joined(cautions: Sequence[str], n_shown: int, words: Words) -> str:
+    """The first cautions in a row, and the number of the others."""
+    text = words("brief.careful", listed=words("scores.between").join(cautions[:n_shown]))
+    n = len(cautions) - n_shown
+    return text + (words("brief.more", n=n) if n else "")
+
+
+def lost_questions(scores: Scores, words: Words) -> Iterator[str]:
+    """One sentence for each kind of lost question: the systems concerned, those with most of them first."""
+    masks: dict[str, Bools] = {"failed": scores.failed, "missing": scores.missing, "unwinnable": scores.unwinnable}
+    for name, mask in masks.items():
+        counts = mask.sum(axis=1)
+        places = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
+        if places:
+            systems = [f"{visible(scores.systems[i])} ({int(counts[i])})" for i in places]
+            yield words(f"page.care.{name}", listed=words.listed(systems, NAMED), n=int(counts.max()))
+
+
+def lost_gold(scores: Scores, words: Words, absent: Sequence[str] = ()) -> Iterator[str]:
+    """Gold that no chunk holds, that is not in the corpus (absent), or that questions lack; and an unknown corpus."""
+    for mapping, system in zip(scores.gold, scores.systems, strict=True):
+        if mapping is not None and mapping.lost and not mapping.unwinnable:
+            yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
+    if absent:
+        yield words("page.care.absent", n=len(absent), listed=words.listed([*map(visible, absent)], NAMED))
+    without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
+    if without and scores.primary not in scores.without_gold:
+        yield words("page.care.no_relevant", n=without)
+    if not scores.of_answers.all() and any(
+        mapping is not None and not mapping.complete and mapping.unit == "chunk" and mapping.n_pieces
+        for mapping in scores.gold
+    ):
+        yield words("page.care.corpus")
+
+
+def shared_documents(
+    recipe: Mapping[str, Any], words: Words, *, n: int, n_clusters: int | None, ask: str = "--cluster doc"
+) -> Iterator[str]:
+    """That questions share gold documents and count as independent, in short; or that there are few clusters.
+
+    recipe, n, n_clusters, ask   as of `cluster_notes`
+    """
+    shared = recipe.get(SHARED_GOLD)
+    if n_clusters is None and shared is not None:
+        widening = shared.get("widening")
+        width = words("brief.wider", times=number(widening, 2)) if is_wider(widening) else ""
+        yield words("brief.shared", n=shared["n_questions"], total=n, ask=ask, width=width)
+    elif n_clusters is not None:
+        _, *few = cluster_notes(recipe, words, n=n, n_clusters=n_clusters)
+        yield from few
+
+
+def dangers(
+    notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = NAMED
+) -> Iterator[str]:
+    """Each note that endangers a number once, with its systems; n_systems, most as of `notes_of_systems`."""
+    grave = {system: [note for note in own if note.code not in _ORIGINS] for system, own in notes.items()}
+    return notes_of_systems(grave, words, n_systems=n_systems, most=most)
