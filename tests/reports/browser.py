@@ -15,7 +15,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 PICTURES = os.environ.get("STEELYARD_SCREENSHOTS")
 ROWS = "#question-table tbody tr"
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg, .slide svg")].flatMap((svg) => {
+OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg, .slide svg, figure > svg")].flatMap((svg) => {
   const labels = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() &&
     Number(getComputedStyle(text).opacity) > 0 && Number(getComputedStyle(text).fillOpacity) > 0)
     .map((text) => [text.textContent, text.getBoundingClientRect()]);

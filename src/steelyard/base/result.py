@@ -85,7 +85,10 @@ class Result:
         return result
 
     def show(self, *, lang: str | None = None, explain: bool = False, **options: Any) -> None:
-        """Print the result at the width of the terminal; lang, explain and options as of `text`."""
+        """Display the result below the cell of a notebook; elsewhere print it at the width of the terminal.
+
+        lang, explain, options   as of `text`; a notebook has the rest folded, or unfolded with explain
+        """
         _writing().show(self, options, lang=lang, explain=explain)
 
     def __str__(self) -> str:

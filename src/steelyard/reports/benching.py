@@ -15,6 +15,7 @@ from steelyard.reports.charts.plot import FORMATS, page_colours, save_drawings, 
 from steelyard.reports.html.sections import Drawing, sections_page
 from steelyard.reports.html.shell import Page, in_each_language, page_html
 from steelyard.reports.views.bench import bench_data, bench_papers, bench_sections
+from steelyard.reports.views.bench_summary import bench_picture
 from steelyard.reports.views.view import Block, Look, Text, View
 from steelyard.reports.words import Words, read_words
 
@@ -94,5 +95,6 @@ VIEWS = {
         papers=lambda report, words: bench_papers(report.bench, words),
         label="bench",
         texts={"html": _html},
+        picture=lambda report, words: bench_picture(report.bench, words),
     )
 }

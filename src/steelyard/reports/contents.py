@@ -68,9 +68,7 @@ class Contents:
 
     def by_mean(self, measure: int = 0) -> list[int]:
         """Places of the systems, best mean first; of equal ones the one that was named first."""
-        sign = 1 if self.scores.measures[measure].definition.higher_is_better else -1
-        means = sign * self.scores.reported.ranked[:, measure]
-        return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
+        return self.scores.by_mean(measure)
 
 
 FORMAT = 5

@@ -46,9 +46,12 @@ from steelyard.reports.details.limits import LINKED, widest_questions
 from steelyard.reports.formats.blocks import sheet_latex
 from steelyard.reports.page.page import render
 from steelyard.reports.page.slide import write_slide
+from steelyard.reports.views.comparison import comparison_picture
 from steelyard.reports.views.gate import gate_data, gate_sheet, heading, out_of_reach
 from steelyard.reports.views.notes import signature_note
+from steelyard.reports.views.picture import Intervals
 from steelyard.reports.views.report import paper_sheet, report_sections, subtitle_text, title_text
+from steelyard.reports.views.scores import scores_picture
 from steelyard.reports.views.view import Block, Look, Paragraph, Section, Text, View
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
@@ -244,6 +247,12 @@ def _data(report: Report, words: Words) -> dict[str, Any]:
     }
 
 
+def _picture(report: Report, words: Words) -> Intervals | None:
+    """The comparison of all systems, where there is one, or else their means."""
+    picture = None if report.comparison is None else comparison_picture(report.comparison, words)
+    return picture or scores_picture(report.scores, words)
+
+
 VIEWS = {
     Report: View[Report](
         "a report",
@@ -252,5 +261,6 @@ VIEWS = {
         has_parts=True,
         rows=lambda report: report.scores.per_query,
         texts={"html": lambda report, look: render(report, words=look.words), "latex": _latex},
+        picture=_picture,
     )
 }

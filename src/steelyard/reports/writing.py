@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -21,7 +22,9 @@ from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source, strip_compression
 from steelyard.io.write import write_text
 from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal, sheet_latex
-from steelyard.reports.html.sections import blocks_html, sections_html
+from steelyard.reports.html.notebook import displayer
+from steelyard.reports.html.piece import piece_html
+from steelyard.reports.html.sections import sections_html
 from steelyard.reports.views.view import Look, Section, View
 from steelyard.reports.words import read_words
 
@@ -123,16 +126,35 @@ def read(kind: type[Result], path: str | Path) -> Any:
 
 
 def show(result: Result, options: Mapping[str, Any], *, lang: str | None, explain: bool) -> None:
-    """Print a result at the width of the terminal."""
+    """Display a result below the cell of a notebook; elsewhere print it at the width of the terminal."""
+    if (display := displayer()) is not None:
+        html = html_of(result, options, lang=lang, explain=explain)
+        display({"text/html": html, "text/plain": repr(result)}, raw=True)
+        return
     look: dict[str, Any] = {"width": shutil.get_terminal_size().columns, "colour": sys.stdout.isatty()}
     write_text("-", text_of(result, "table", options, lang=lang, explain=explain, **look))
 
 
-def html_of(result: Result) -> str:
-    """A result as a piece of HTML for a notebook; no text of it can act."""
-    view = view_of(type(result))
-    return blocks_html(view.blocks(result, Look("html", read_words())))
+def html_of(
+    result: Result, options: Mapping[str, Any] = MappingProxyType({}), *, lang: str | None = None, explain: bool = False
+) -> str:
+    """A result as a piece of HTML for a notebook, with its picture; no text of it can act.
 
+    explain   whether what is below the first table is unfolded
+    Raises    InputError for an option that its kind does not have.
+    """
+    view, words = view_of(type(result)), read_words(lang)
+    view.check("table", options)
+    look = Look("html", words, _CELL_WIDTH)
+    blocks, brief = list(view.blocks(result, look, **options)), None
+    if view.brief is not None:
+        brief = list(view.brief(result, look, **options))
+    picture = None if view.picture is None else view.picture(result, words)
+    return piece_html(blocks, words, picture, brief=brief, explain=explain)
+
+
+_CELL_WIDTH = 90
+"""Columns of text below the cell of a notebook, about."""
 
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex",
               ".xml": "junit"}  # fmt: skip

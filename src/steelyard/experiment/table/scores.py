@@ -167,6 +167,12 @@ class Scores(ScoreArrays, Result):
         fields = with_percentiles(self, [measure_or_column(measure) for measure in listed])
         return replace(self, **fields) if fields else self
 
+    def by_mean(self, measure: int = 0) -> list[int]:
+        """Places of the systems, best mean first; of equal ones the one that was named first."""
+        sign = 1 if self.measures[measure].definition.higher_is_better else -1
+        means = sign * self.reported.ranked[:, measure]
+        return sorted(range(len(means)), key=lambda i: (-np.nan_to_num(means[i], nan=-np.inf), i))
+
     def run_digest(self, system: str) -> str | None:
         """The fingerprint of a system's results, where it is known; systems with the same one gave the same lists."""
         runs = self.recipe_parts.get("runs", {})

@@ -8,19 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.bench.bench import Bench
-from steelyard.reports.charts.plot import (
-    NEUTRAL,
-    WIDTH,
-    altair,
-    dots,
-    intervals,
-    log_axis,
-    plot,
-    series,
-    titled,
-    tooltips,
-)
+from steelyard.reports.charts.plot import WIDTH, altair, dots, intervals, log_axis, plot, series, titled, tooltips
 from steelyard.reports.views.bench_tables import Row, is_lower, of_loop, places_of, row_name, rows_of
+from steelyard.reports.views.colours import NEUTRAL
 from steelyard.reports.views.numbers import amount, number
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words

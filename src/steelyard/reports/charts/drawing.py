@@ -11,10 +11,7 @@ import numpy as np
 from steelyard.comparison.result import Comparison, ComparisonRow
 from steelyard.diagnosis.ceilings import Ceilings
 from steelyard.reports.charts.plot import (
-    GOOD,
     N_COLOURED,
-    NEUTRAL,
-    POOR,
     altair,
     dashed,
     dots,
@@ -31,6 +28,7 @@ from steelyard.reports.charts.plot import (
 from steelyard.reports.charts.shares import draw_distribution, draw_funnel, draw_outcomes
 from steelyard.reports.contents import Contents
 from steelyard.reports.details.limits import widest_questions
+from steelyard.reports.views.colours import GOOD, NEUTRAL, POOR
 from steelyard.reports.views.numbers import number, p_text
 from steelyard.reports.views.verdicts import difference_text, interval_text, verdict_ends, verdict_text
 from steelyard.reports.visible import single_line

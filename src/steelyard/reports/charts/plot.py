@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Any
 from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.base.own_paths import own_file
+from steelyard.reports.views.colours import NEUTRAL, STEPS
 from steelyard.reports.words import Words
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-# Orange to blue: distinct with every kind of colour blindness, and by lightness in print.
-STEPS = ("#b5481c", "#de8c5c", "#efc7a6", "#b9d2e6", "#6ea2cb", "#1d5a88")
-ON_STEPS = ("#ffffff", "#23282d", "#23282d", "#23282d", "#23282d", "#ffffff")
-GOOD, POOR, NEUTRAL = "#2f86c8", "#d9601a", "#808a94"
-"""Better, worse, and neither; 3 : 1 at least against light and dark paper.  NEUTRAL is no system's colour."""
 N_COLOURED = 6
 """Systems with a colour of their own in a line chart; of more, the best ones and the baseline are coloured."""
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.measures import Measure
-from steelyard.reports.charts.plot import ON_STEPS, STEPS, altair, height_of, plot, systems_axis, titled, tooltips
+from steelyard.reports.charts.plot import altair, height_of, plot, systems_axis, titled, tooltips
 from steelyard.reports.contents import Contents
+from steelyard.reports.views.colours import ON_STEPS, OUTCOME_COLOURS, STAGE_COLOURS, STEPS
 from steelyard.reports.views.diagnosis import stage_name, worst_stage
 from steelyard.reports.views.numbers import percent
 from steelyard.reports.views.outcomes import outcome_name
@@ -96,22 +97,13 @@ def value_classes(values: Floats, measure: Measure) -> tuple[list[str], Ints]:
     return [f"{a:.4g}–{b:.4g}" for a, b in pairwise(ends.tolist())], classes
 
 
-_STAGE_COLOURS = {
-    "found": ("#1d5a88", "#ffffff"), "unused": ("#6ea2cb", "#23282d"), "reranked_out": ("#f3dcb5", "#23282d"),
-    "below_k": ("#efb98e", "#23282d"), "not_retrieved": ("#de8c5c", "#23282d"), "cut": ("#b5481c", "#ffffff"),
-    "not_in_corpus": ("#7d2f12", "#ffffff"), "missing": ("#6d757d", "#ffffff"), "failed": ("#43494f", "#ffffff"),
-    "no_gold": ("#c3c9ce", "#23282d"),
-}  # fmt: skip
-"""Fill and ink of each stage, from what is won over what was lost late to what was lost early."""
-
-
 def draw_funnel(contents: Contents, words: Words) -> TopLevelMixin:
     """A chart of where questions are lost: shares by the stage that their gold reached, best system first."""
     by_system = {funnel.system: funnel for funnel in contents.diagnosis.funnels}
     funnels = [by_system[contents.scores.systems[i]] for i in contents.by_mean()]
-    stages = [stage for stage in _STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
+    stages = [stage for stage in STAGE_COLOURS if any(funnel.counts()[stage] for funnel in funnels)]
     counts = [[funnel.counts()[stage] for stage in stages] for funnel in funnels]
-    classes = {stage_name(stage, words): _STAGE_COLOURS[stage] for stage in stages}
+    classes = {stage_name(stage, words): STAGE_COLOURS[stage] for stage in stages}
     systems = [single_line(funnel.system) for funnel in funnels]
     listed = [
         words("charts.funnel.of", system=single_line(funnel.system), stage=stage_name(worst[0], words), n=worst[1],
@@ -121,18 +113,6 @@ def draw_funnel(contents: Contents, words: Words) -> TopLevelMixin:
     return _stacked("funnel", systems, classes, counts, words=words, values={}, listed=listed)
 
 
-_COLOURS = {
-    "works": ("#1d5a88", "#ffffff"), "beyond_context": ("#4a86b5", "#ffffff"), "other_support": ("#8fb9d9", "#23282d"),
-    "rightly_abstained": ("#c9dded", "#23282d"), "unanswerable_abstained": ("#dfeaf3", "#23282d"),
-    "over_cautious": ("#f6e3c5", "#23282d"), "self_knowledge": ("#f0cda6", "#23282d"),
-    "context_unused": ("#e6a878", "#23282d"), "wrong_chunk": ("#d98452", "#23282d"),
-    "noise_followed": ("#bf5a2b", "#ffffff"), "unanswerable_answered": ("#9c3f19", "#ffffff"),
-    "hallucination": ("#74290f", "#ffffff"), "no_answer": ("#43494f", "#ffffff"),
-    "not_judged": ("#8a929a", "#23282d"), "unknown": ("#c3c9ce", "#23282d"),
-}  # fmt: skip
-"""Fill and ink of each outcome, from what is right over what is lost to what harms; grey is unread."""
-
-
 def draw_outcomes(contents: Contents, words: Words) -> TopLevelMixin | None:
     """A chart of the outcomes of questions: shares by outcome, best system first; None without verdicts."""
     by_system = {of_system.system: of_system for of_system in contents.diagnosis.outcomes}
@@ -140,10 +120,10 @@ def draw_outcomes(contents: Contents, words: Words) -> TopLevelMixin | None:
     outcomes = [by_system[name] for name in names if name in by_system]
     if not outcomes:
         return None
-    codes = [code for code in _COLOURS if any(of_system.counts()[code] for of_system in outcomes)]
+    codes = [code for code in OUTCOME_COLOURS if any(of_system.counts()[code] for of_system in outcomes)]
     counts = [[of_system.counts()[code] for code in codes] for of_system in outcomes]
     systems = [single_line(of_system.system) for of_system in outcomes]
-    classes = {outcome_name(code, words): _COLOURS[code] for code in codes}
+    classes = {outcome_name(code, words): OUTCOME_COLOURS[code] for code in codes}
     listed = [
         words("charts.outcomes.of", system=system, n=of_system.counts()["works"], total=of_system.n_queries)
         for system, of_system in zip(systems, outcomes, strict=True)

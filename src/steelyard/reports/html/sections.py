@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html
 from steelyard.reports.html.tables import prose, sheet_table, table_writer
-from steelyard.reports.views.view import Block, Paragraph, Section, Sheet, Text
+from steelyard.reports.views.view import Paragraph, Section
 from steelyard.reports.words import Words
 
 
@@ -60,23 +60,6 @@ def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) 
         in_language = sections(own)
         pages[code] = sections_page(in_language[0].title, in_language, fold=own("page.how.tested"))
     return page_html(pages, words.code)
-
-
-def blocks_html(blocks: Iterable[Block]) -> str:
-    """Blocks as a piece of a page, without style: what a notebook shows of a result."""
-    write = table_writer()
-    return "\n".join(part for block in blocks for part in _block(block, write))
-
-
-def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
-    if isinstance(block, Sheet):
-        yield write(sheet_table(block, ""))
-    elif isinstance(block, Text):
-        tag = {"heading": "h2", "bold": "h3", "plain": "p"}.get(block.style, "pre")
-        yield f"<{tag}>{escaped(block.text)}</{tag}>"
-    else:
-        yield f"<h2>{escaped(block.title)}</h2>"
-        yield from _blocks(block, (), write)
 
 
 def _blocks(section: Section, drawings: Sequence[Drawing], write: Callable[..., str]) -> Iterator[str]:

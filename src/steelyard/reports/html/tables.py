@@ -63,22 +63,23 @@ def sheet_table(sheet: Sheet, caption: str, *, texts: int | None = None) -> Html
     return HtmlTable(caption, header, rows, sheet.notes)
 
 
-def table_writer(fold: str = "") -> Callable[..., str]:
+def table_writer(fold: str = "", *, piece: str = "") -> Callable[..., str]:
     """A writer of the tables of one page, whose captions and notes have numbers.
 
-    fold   what the notes below a table but the first are folded under; "" for none that is folded
+    fold    what the notes below a table but the first are folded under; "" for none that is folded
+    piece   what the numbers begin with, where a page holds several pieces with tables of their own
     """
     n = 0
 
     def write(table: HtmlTable, id: str = "", csv: str = "") -> str:
         nonlocal n
         n += 1
-        return _table(table, n, id, csv or table.caption, fold)
+        return _table(table, f"{piece}{n}", id, csv or table.caption, fold)
 
     return write
 
 
-def _table(table: HtmlTable, n: int, id: str, csv: str, fold: str) -> str:
+def _table(table: HtmlTable, n: str, id: str, csv: str, fold: str) -> str:
     shown = 1 if fold else len(table.notes)
     first, further = (_listed(part) for part in (table.notes[:shown], table.notes[shown:]))
     notes = f'<ul class="notes" id="notes-{n}">{first}</ul>\n' if first else ""
@@ -91,6 +92,8 @@ def _table(table: HtmlTable, n: int, id: str, csv: str, fold: str) -> str:
     systems = "" if table.shown_row is None else " data-of-systems"
     head = "".join(
         f'<th scope="col"{_class(cell.style)}{_data("first", cell.value)}>{escaped(cell.text)}</th>'
+        if cell.text
+        else "<td></td>"
         for cell in table.header
     )
     rows = "\n".join(

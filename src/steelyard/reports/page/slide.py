@@ -17,9 +17,10 @@ from steelyard.base.errors import InputError
 from steelyard.base.extras import require
 from steelyard.io.write import write_bytes
 from steelyard.reports.charts.drawing import draw_differences, draw_leaderboard
-from steelyard.reports.charts.plot import FONT, GOOD, POOR, spec_of, theme
+from steelyard.reports.charts.plot import FONT, spec_of, theme
 from steelyard.reports.contents import Contents
 from steelyard.reports.html.shell import Page, in_each_language, page_html
+from steelyard.reports.views.colours import GOOD, POOR
 from steelyard.reports.views.diagnosis import advice_text
 from steelyard.reports.views.report import care, first_advice, subtitle_text, verdict
 from steelyard.reports.visible import visible

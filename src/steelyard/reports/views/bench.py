@@ -15,7 +15,7 @@ from steelyard.bench.config import LoadTable
 from steelyard.bench.load.levels import MOST_PROBES
 from steelyard.bench.load.throughput import UNDECIDED, ramp_ends
 from steelyard.bench.run.planning import BenchPlan
-from steelyard.reports.views.bench_summary import care, recommended_row, summary_section
+from steelyard.reports.views.bench_summary import bench_picture, care, recommended_row, summary_section
 from steelyard.reports.views.bench_tables import (
     RAMP,
     STREAMING,
@@ -286,6 +286,7 @@ VIEWS: dict[type[Result], View[Any]] = {
         rows=lambda bench: bench.scores.per_query,
         papers=bench_papers,
         label="bench",
+        picture=bench_picture,
     ),
     BenchPlan: View[BenchPlan](
         "a plan of a bench",

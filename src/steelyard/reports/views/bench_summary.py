@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,12 +30,14 @@ from steelyard.reports.views.bench_tables import (
 from steelyard.reports.views.comparison import MARKS
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, decimals_of, milliseconds, money, number, p_text, percent, signed
+from steelyard.reports.views.picture import Intervals, Kind, Mark, described
 from steelyard.reports.views.view import Column, Paragraph, Section, Sheet, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
 _BARRED = ("failing", "slow", "maybe_slow", "loss")
 """Reasons for which an option may not be recommended, however good its lists are."""
+_ENDS = ("difference_low", "difference_high")
 _UNPAID = {"none_pays": "loss", "no_net": "not_paying"}
 """Reason for the base -> that against the rerankers which would be recommended if they paid."""
 _FOR_THE_BASE = ("no_gain", "barred", *_UNPAID)
@@ -64,6 +67,29 @@ def shown_rows(bench: Bench) -> list[Row]:
         if ahead is None or goodness_of(bench, row) > goodness_of(bench, ahead):
             best[row["system"]] = row
     return [row for row in rows if row["preferred_by"] or row is best[row["system"]]]
+
+
+def bench_picture(bench: Bench, words: Words) -> Intervals | None:
+    """The differences of rerankers to the base by the measure of the choice, at the depths that the summary shows.
+
+    None where nothing was reranked.
+    """
+    quality = {(row["system"], row["depth"], row["measure"]): row for row in rows_of(bench.quality)}
+    rows = [
+        quality[key] for row in shown_rows(bench) if (key := (row["system"], row["depth"], row["measure"])) in quality
+    ]
+    rows = [row for row in rows if row["difference"] is not None]
+    if not rows:
+        return None
+    kinds: dict[str, Kind] = {"better": "better", "worse": "worse"}
+    marks = []
+    for row in rows:
+        low, high = (math.nan if row[end] is None else row[end] for end in _ENDS)
+        kind = kinds.get(row["verdict"], "unclear")
+        marks.append(Mark(row_name(row), row["difference"], low, high, signed(row["difference"], 3), kind))
+    reference = single_line(bench.config.base_name)
+    title = words("charts.differences.title", measure=rows[0]["measure"], reference=reference)
+    return Intervals(title, described(title, marks, words), marks, line=0.0, scale="differences")
 
 
 # Words ---------------------------------------------------------------------------------------------------------------

@@ -41,16 +41,17 @@ def careful(cautions: Iterable[str], look: Look) -> list[str]:
     if not listed:
         return []
     n_shown = 1
-    while n_shown < len(listed) and len(_joined(listed, n_shown + 1, words)) <= room / (2 if words.code == "zh" else 1):
+    while n_shown < len(listed) and len(_joined(listed, n_shown + 1, look)) <= room / (2 if words.code == "zh" else 1):
         n_shown += 1
-    return [_joined(listed, n_shown, words)]
+    return [_joined(listed, n_shown, look)]
 
 
-def _joined(cautions: Sequence[str], n_shown: int, words: Words) -> str:
-    """The first cautions in a row, and the number of the others."""
+def _joined(cautions: Sequence[str], n_shown: int, look: Look) -> str:
+    """The first cautions in a row, and the number of the others, with where they are."""
+    words = look.words
     text = words("brief.careful", listed=words("scores.between").join(cautions[:n_shown]))
     n = len(cautions) - n_shown
-    return text + (words("brief.more", n=n) if n else "")
+    return text + (words("brief.more" if look.format == "table" else "brief.below", n=n) if n else "")
 
 
 def lost_questions(scores: Scores, words: Words) -> Iterator[str]:

@@ -41,6 +41,7 @@ from steelyard.reports.views.comparison_notes import (
 from steelyard.reports.views.corrections import label_correction_notes, labels_json
 from steelyard.reports.views.notes import notes_json, signature_note
 from steelyard.reports.views.numbers import number, p_text, percent, signed
+from steelyard.reports.views.picture import Intervals, Kind, Mark
 from steelyard.reports.views.verdicts import (
     column_head,
     counts_text,
@@ -49,10 +50,11 @@ from steelyard.reports.views.verdicts import (
     headline,
     interval_text,
     signed_ends,
+    verdict_ends,
     verdict_text,
 )
 from steelyard.reports.views.view import Block, Column, Look, Sheet, Text, View, sheet_of
-from steelyard.reports.visible import visible
+from steelyard.reports.visible import single_line, visible
 from steelyard.reports.words import Words, read_words
 
 MARKS = {"better": "†", "worse": "‡"}
@@ -131,6 +133,31 @@ def _cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     if comparison.settings is not None:
         yield from settings_notes(comparison.settings, words)
     yield from letter_notes(comparison, primary, words)
+
+
+def comparison_picture(comparison: Comparison, words: Words) -> Intervals | None:
+    """The differences to the baseline or leader by the first measure; None where there is none."""
+    measure = str(comparison.measures[0])
+    rows = [row for row in comparison.rows[measure] if not row.is_reference and np.isfinite(row.difference)]
+    if not rows:
+        return None
+    kinds: dict[str, Kind] = {"better": "better", "worse": "worse"}
+    marks = [
+        Mark(row.system, row.difference, *verdict_ends(row), difference_text(row), kinds.get(row.verdict, "unclear"))
+        for row in rows
+    ]
+    listed = [
+        words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
+              interval=interval_text(row, comparison, words), verdict=verdict_text(row, comparison, words))
+        for row in rows
+    ]  # fmt: skip
+    values = {"measure": measure, "reference": single_line(comparison.reference)}
+    margin = comparison.margin
+    return Intervals(
+        words("charts.differences.title", **values),
+        words("charts.differences.description", listed=words.listed(listed), **values),
+        marks, line=0.0, band=None if margin is None else (-margin, margin), scale="differences",
+    )  # fmt: skip
 
 
 def comparison_sheets(
@@ -464,5 +491,6 @@ VIEWS = {
         rows=lambda comparison, **options: _csv_rows(comparison),
         options=("movers",),
         papers=lambda comparison, words, **options: comparison_sheets(comparison, words, marks=True),
+        picture=comparison_picture,
     )
 }

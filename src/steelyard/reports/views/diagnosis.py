@@ -15,9 +15,11 @@ from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.outcomes import AnswerOutcomes
 from steelyard.diagnosis.thresholds import RERANKED
+from steelyard.reports.views.colours import OUTCOME_COLOURS, STAGE_COLOURS
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.numbers import count, number, p_text, part_of, percent, signed
 from steelyard.reports.views.outcomes import outcome_name, outcome_sections, tags_sheet
+from steelyard.reports.views.picture import Part, Shares, shares
 from steelyard.reports.views.view import Block, Look, Paragraph, Section, Sheet, Text, View
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
@@ -418,6 +420,23 @@ def _curves(curves: Curves) -> dict[str, Any]:
     }
 
 
+def diagnosis_picture(diagnosis: Diagnosis, words: Words) -> Shares:
+    """Where questions are lost, a bar a system; of answers alone, what became of the questions."""
+    rows: Sequence[AnswerOutcomes | Funnel] = diagnosis.funnels
+    area, colours, name = "funnel", STAGE_COLOURS, stage_name
+    if diagnosis.is_of_answers_alone:
+        rows, area, colours, name = diagnosis.outcomes, "outcomes", OUTCOME_COLOURS, outcome_name
+    counts = {row.system: row.counts() for row in rows}
+    bars = [
+        (system, [Part(name(code, words), of[code], *colours[code]) for code in colours if code in of])
+        for system, of in counts.items()
+    ]
+    return shares(words(f"charts.{area}.title"), bars, words)
+
+
 VIEWS = {
-    Diagnosis: View[Diagnosis]("a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True)
-}
+    Diagnosis: View[Diagnosis](
+        "a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True,
+        picture=diagnosis_picture,
+    )
+}  # fmt: skip

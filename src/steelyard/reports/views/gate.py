@@ -6,7 +6,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from steelyard.gates.checks import OUT_OF_REACH, Check, Outcome
@@ -17,6 +17,7 @@ from steelyard.judges.people.review import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
 from steelyard.reports.views.numbers import bounds, number, percent, signed
+from steelyard.reports.views.picture import Intervals, Kind, Mark, described
 from steelyard.reports.views.ratings import interval_text, text_in, value_text
 from steelyard.reports.views.verdicts import signed_ends
 from steelyard.reports.views.view import Block, Look, Section, Sheet, Text, View
@@ -133,6 +134,39 @@ def gate_data(gate: Gate) -> dict[str, Any]:
             for row in gate.frame.iter_rows(named=True)
         ],
     }  # fmt: skip
+
+
+def gate_picture(gate: Gate, words: Words) -> Intervals | None:
+    """How far every value is from what is wanted of it, to the right where it passes; None where there is no value.
+
+    Shares and measures are on one scale; anything else is on one of its own.
+    """
+    kinds: dict[Outcome, Kind] = {"pass": "better", "fail": "worse", "insufficient": "unclear"}
+    apart = [(check, _apart(check)) for check in gate.checks if math.isfinite(check.value)]
+    common = max((reach for check, of in apart if (reach := _reach(of)) <= 1), default=1.0) or 1.0
+    several, marks = len(gate.systems) > 1, []
+    for check, distances in apart:
+        scale = common if _reach(distances) <= 1 else _reach(distances)
+        name = check_name(check, words)
+        name = words("charts.gate.of", system=check.system, name=name) if several else name
+        value, low, high = (distance / scale for distance in distances)
+        marks.append(Mark(name, value, low, high, check_value(check, gate), kinds[check.outcome]))
+    title = words("charts.gate.title")
+    return Intervals(title, described(title, marks, words), marks, line=0.0, scale="none") if marks else None
+
+
+def _apart(check: Check) -> tuple[float, float, float]:
+    """How far value and ends of the interval are on the good side of what is wanted; below 0 on the other side."""
+    higher, limit = check.better == "higher", check.limit
+    if check.kind == "people" or (check.kind == "baseline" and higher) or (check.kind == "relative" and not higher):
+        limit = -limit
+    if higher:
+        return check.value - limit, check.low - limit, check.high - limit
+    return limit - check.value, limit - check.high, limit - check.low
+
+
+def _reach(distances: Iterable[float]) -> float:
+    return max((abs(distance) for distance in distances if math.isfinite(distance)), default=0.0)
 
 
 def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
@@ -406,6 +440,7 @@ def _clean(text: str) -> str:
 
 VIEWS = {
     Gate: View[Gate](
-        "a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), has_parts=True, texts={"junit": _junit}
+        "a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), has_parts=True, texts={"junit": _junit},
+        picture=gate_picture,
     )
-}
+}  # fmt: skip

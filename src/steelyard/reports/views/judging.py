@@ -21,8 +21,10 @@ from steelyard.judges.tables.verdicts import FOLDER, Verdicts
 from steelyard.judges.verdict import Label, Problem, State
 from steelyard.rag.labelling import LabellingPlan
 from steelyard.reports.details.limits import one_line
+from steelyard.reports.views.colours import ON_STEPS, STEPS
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import count, number, percent
+from steelyard.reports.views.picture import Intervals, Kind, Mark, Part, Shares, described, shares
 from steelyard.reports.views.view import Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words
 
@@ -301,6 +303,29 @@ def _example(tests: SelfTests, name: str, words: Words) -> Paragraph:
     return Paragraph(words("selftest.then").join(texts), name)
 
 
+def verdicts_picture(verdicts: Verdicts, words: Words) -> Shares | None:
+    """The shares of sentences by what the judge said of them; None where it said the same of all."""
+    steps: dict[str, int] = {"supported": 5, "not_found": 1, "contradicted": 0}
+    parts = [
+        Part(words(f"judging.label.{label}"), n, *((STEPS[steps[label]], ON_STEPS[steps[label]])
+             if label in steps else ("#c3c9ce", "#23282d")))
+        for label in get_args(Label) if (n := verdicts.counts[label])
+    ]  # fmt: skip
+    system = str(verdicts.recipe.get("system", "") or words("judging.units"))
+    return shares(words("judging.units"), [(system, parts)], words) if len(parts) > 1 else None
+
+
+def self_tests_picture(tests: SelfTests, words: Words) -> Intervals | None:
+    """How often the judge was wrong in each test, with intervals; None where no test has trials."""
+    kinds: dict[str, Kind] = {"passed": "better", "failed": "worse"}
+    marks = [
+        Mark(test.name, test.rate, test.low, test.high, percent(test.rate), kinds.get(test.result, "unclear"))
+        for test in tests.tests if test.rate is not None
+    ]  # fmt: skip
+    title = words("charts.selftest.title", judge=tests.judge)
+    return Intervals(title, described(title, marks, words), marks) if marks else None
+
+
 # How they are written ------------------------------------------------------------------------------------------------
 
 
@@ -351,6 +376,7 @@ VIEWS: dict[type[Result], View[Any]] = {
         blocks=lambda run, look, **named: judging_sections(run, look.words, **named),
         data=lambda run, words, **named: _judging_data(run),
         options=("questions", "outputs"),
+        picture=lambda run, words: verdicts_picture(run.verdicts, words),
     ),
     JudgingPlan: View[JudgingPlan](
         "a plan of judging",
@@ -376,5 +402,6 @@ VIEWS: dict[type[Result], View[Any]] = {
         data=lambda tests, words, file=None: _self_tests_data(tests),
         options=("file",),
         has_parts=True,
+        picture=self_tests_picture,
     ),
 }

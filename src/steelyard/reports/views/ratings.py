@@ -10,6 +10,7 @@ import polars as pl
 from steelyard.gates.profiles import Profile
 from steelyard.gates.ratings import Rating, Ratings
 from steelyard.reports.views.numbers import amount, number
+from steelyard.reports.views.picture import Intervals, Kind, Mark, described
 from steelyard.reports.views.view import Sheet, View
 from steelyard.reports.words import Words
 
@@ -147,6 +148,22 @@ def _end(value: float) -> str:
     return number(value, 3) if abs(value) < 10 or math.isinf(value) else f"{value:.4g}".replace("-", "−")
 
 
+def ratings_picture(ratings: Ratings, words: Words) -> Intervals | None:
+    """The values of measures from 0 to 1 with what they are rated; None for fewer than two."""
+    below, several = ratings.profile.below, len({rating.system for rating in ratings}) > 1
+    marks = []
+    for rating in ratings:
+        if rating.level is None or ratings.profile.is_handed_in(rating.key) or not 0 <= rating.value <= 1:
+            continue
+        kind: Kind = "better" if rating.is_top else "worse" if rating.level == below else "unclear"
+        name = rating.measure
+        name = words("charts.gate.of", system=rating.system, name=name) if several else name
+        text = f"{number(rating.value)} {level_text(rating.level, words)}"
+        marks.append(Mark(name, rating.value, rating.low, rating.high, text, kind))
+    title = words("charts.ratings.title", profile=ratings.profile.name)
+    return Intervals(title, described(title, marks, words), marks) if len(marks) > 1 else None
+
+
 def _papers(ratings: Ratings, words: Words) -> list[Sheet]:
     return rating_sheets(ratings, ratings.profile, words)
 
@@ -159,5 +176,6 @@ VIEWS = {
         rows=lambda ratings: ratings.frame.with_columns(pl.col("could_be", "out_of_reach").list.join(",")),
         papers=_papers,
         has_parts=True,
+        picture=ratings_picture,
     )
 }

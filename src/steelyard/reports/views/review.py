@@ -14,6 +14,8 @@ from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.corrections import corrected_sheet
 from steelyard.reports.views.numbers import ends, number, percent
+from steelyard.reports.views.picture import Intervals, Mark, described
+from steelyard.reports.views.scores import scores_picture
 from steelyard.reports.views.view import Paragraph, Section, Sheet, View
 from steelyard.reports.words import Words
 from steelyard.reviewing.agreement import JudgeAgreement
@@ -23,6 +25,7 @@ from steelyard.reviewing.reporting import ReviewReport, TableReview
 from steelyard.reviewing.rounds import SampledReview
 
 _SHOWN, _LONGEST = 20, 160
+_RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
 
 
 def sample_sections(sampled: SampledReview, words: Words) -> list[Section]:
@@ -116,8 +119,7 @@ def calibration_section(calibration: Calibration, words: Words) -> Section:
     rows = []
     if calibration.threshold is not None:
         rows.append([words("calibration.threshold"), *_cells(calibration.threshold)])
-    names = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
-    rows += [[words(f"calibration.{name}"), *_cells(getattr(calibration, name))] for name in names]
+    rows += [[words(f"calibration.{name}"), *_cells(getattr(calibration, name))] for name in _RATES]
     human = calibration.human
     if human is not None:
         rows += [
@@ -128,6 +130,18 @@ def calibration_section(calibration: Calibration, words: Words) -> Section:
     title = words("calibration.title", judge=calibration.name, table=words(f"review.table.{calibration.table}"))
     sheets = [Sheet(head, rows), confusion_sheet(calibration.confusion, words)]
     return Section("calibration", title, [Paragraph(text) for text in calibration_texts(calibration, words)], sheets)
+
+
+def calibration_picture(calibration: Calibration, words: Words) -> Intervals | None:
+    """How far judge and people agree, with intervals; None where nothing is defined."""
+    estimates = {words(f"calibration.{name}"): getattr(calibration, name) for name in _RATES}
+    marks = [
+        Mark(name, of.value, of.low, of.high, number(of.value, 3))
+        for name, of in estimates.items()
+        if of.value == of.value
+    ]
+    title = words("charts.calibration.title", judge=calibration.name)
+    return Intervals(title, described(title, marks, words), marks) if marks else None
 
 
 def confusion_sheet(counts: Confusion, words: Words) -> Sheet:
@@ -160,9 +174,6 @@ def calibration_texts(calibration: Calibration, words: Words, *, of_raters: bool
         yield words(f"calibration.note.{code}")
     if calibration.failed_self_tests:
         yield words("calibration.failed", names=words.listed(list(calibration.failed_self_tests)))
-
-
-_RATES = ("kappa", "sensitivity", "specificity", "balanced_accuracy")
 
 
 def report_sections(report: ReviewReport, words: Words) -> list[Section]:
@@ -362,7 +373,7 @@ def _report_data(report: ReviewReport) -> dict[str, Any]:
 
 def _view(
     name: str, sections: Callable[[Any, Words], list[Section]], data: Callable[[Any], Mapping[str, Any]],
-    *, has_parts: bool = False,
+    *, has_parts: bool = False, picture: Callable[[Any, Words], Intervals | None] | None = None,
 ) -> View[Any]:  # fmt: skip
     return View(
         name,
@@ -370,6 +381,7 @@ def _view(
         data=lambda result, words: data(result),
         has_page=True,
         has_parts=has_parts,
+        picture=picture,
     )
 
 
@@ -377,6 +389,13 @@ VIEWS: dict[type[Result], View[Any]] = {
     SampledReview: _view("a review", sample_sections, _sample_data),
     PooledReview: _view("a review", pool_sections, _pool_data, has_parts=True),
     ImportedLabels: _view("a review", import_sections, _import_data, has_parts=True),
-    Calibration: _view("a calibration", lambda own, words: [calibration_section(own, words)], lambda own: own.content),
-    ReviewReport: _view("a review", report_sections, _report_data),
+    Calibration: _view(
+        "a calibration",
+        lambda own, words: [calibration_section(own, words)],
+        lambda own: own.content,
+        picture=calibration_picture,
+    ),
+    ReviewReport: _view(
+        "a review", report_sections, _report_data, picture=lambda own, words: scores_picture(own.scores, words)
+    ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,8 @@ from steelyard.rag.sweeping import Swept, setting_text
 from steelyard.rag.weighed_run import WeighedRun
 from steelyard.reports.views.notes import cluster_notes, note_text
 from steelyard.reports.views.numbers import number, p_text, signed
-from steelyard.reports.views.scores import brief_sheets, scores_sheets
+from steelyard.reports.views.picture import Intervals, Mark, described
+from steelyard.reports.views.scores import brief_sheets, scores_picture, scores_sheets
 from steelyard.reports.views.view import Block, Look, Sheet, Text, View
 from steelyard.reports.visible import short_path
 from steelyard.reports.words import Words, read_words
@@ -169,6 +171,17 @@ def _brief_run(run: WeighedRun, look: Look) -> Iterator[Block]:
     yield from brief_sheets(run.scores, look)
 
 
+def sweep_picture(swept: Swept, words: Words) -> Intervals | None:
+    """The means of all pipelines by the first measure, best first; None for one pipeline."""
+    means, title = swept.means()[:, 0], words("charts.sweep.title", measure=swept.measures[0])
+    marks = [
+        Mark(", ".join(map(setting_text, swept.settings[i].values())), float(means[i]), math.nan, math.nan,
+             number(means[i]))
+        for i in swept.order if not np.isnan(means[i])
+    ]  # fmt: skip
+    return Intervals(title, described(title, marks, words), marks) if len(marks) > 1 else None
+
+
 # The seed is that of the test of the lead over the average.
 VIEWS: dict[type[Result], View[Any]] = {
     Swept: View[Swept](
@@ -178,11 +191,13 @@ VIEWS: dict[type[Result], View[Any]] = {
         rows=lambda swept, seed=0: plain(_rows(swept)),
         papers=lambda swept, words, seed=0: [sweep_sheet(swept, seed=seed, words=words)],
         options=("seed",),
+        picture=sweep_picture,
     ),
     WeighedRun: View[WeighedRun](
         "a run",
         blocks=_run_blocks,
         brief=_brief_run,
         data=lambda run, words: {"folder": run.folder.path, "n_before": run.n_before, "scores": run.scores.data()},
+        picture=lambda run, words: scores_picture(run.scores, words),
     ),
 }

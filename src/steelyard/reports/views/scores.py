@@ -28,6 +28,7 @@ from steelyard.reports.views.notes import (
     signature_note,
 )
 from steelyard.reports.views.numbers import best_places, ends, number, percent
+from steelyard.reports.views.picture import Intervals, Mark, described
 from steelyard.reports.views.view import Look, Sheet, View, sheet_width
 from steelyard.reports.words import Words, read_words
 
@@ -69,6 +70,27 @@ def _status(statuses: list[int], words: Words) -> str:
     return words(f"scores.status.{STATUSES[min(grave)]}") if grave else ""
 
 
+def scores_picture(scores: Scores, words: Words) -> Intervals | None:
+    """The means of all systems by the first measure, best first; of one system those of all measures from 0 to 1.
+
+    None for fewer than two means.
+    """
+    reported, several = scores.reported, len(scores.systems) > 1
+    if several:
+        names, title = list(scores.systems), words("charts.leaderboard.title", measure=scores.measures[0])
+        places = [(i, 0) for i in scores.by_mean()]
+    else:
+        names, title = list(map(str, scores.measures)), words("charts.measures.title", system=scores.systems[0])
+        places = [(0, j) for j, measure in enumerate(scores.measures) if measure.definition.range == (0.0, 1.0)]
+    mean, low, high = reported.mean.tolist(), reported.low.tolist(), reported.high.tolist()
+    marks = [
+        Mark(names[i if several else j], mean[i][j], low[i][j], high[i][j], number(mean[i][j]))
+        for i, j in places
+        if not math.isnan(mean[i][j])
+    ]
+    return Intervals(title, described(title, marks, words), marks) if len(marks) > 1 else None
+
+
 def _single_system(scores: Scores, words: Words) -> Sheet:
     rows, reported = scores.mean().to_dicts(), scores.reported
     of_answers = scores.of_answers.tolist()
@@ -96,7 +118,7 @@ def _leaderboard(scores: Scores, words: Words, *, n_intervals: int | None = None
     reported = scores.reported
     names = [str(measure) for measure in scores.measures]
     goodness = reported.ranked * [1 if measure.definition.higher_is_better else -1 for measure in scores.measures]
-    order = sorted(range(len(scores.systems)), key=lambda i: (-np.nan_to_num(goodness[i, 0], nan=-np.inf), i))
+    order = scores.by_mean()
     counts = _counts(scores, words)
     rows = []
     for i in order:
@@ -381,7 +403,8 @@ def _brief_system(scores: Scores, look: Look) -> Sheet:
         shown.append(whole.header.index(words("scores.head.questions")))
     head = words("brief.head", system=scores.systems[0], n=max(n) if len(n) == 1 else len(scores.query_ids))
     header = [head, *(whole.header[c] for c in shown[1:])]
-    return _beside(Sheet(header, [[row[c] for c in shown] for row in whole.rows]), look.width or _USUAL_WIDTH)
+    sheet = Sheet(header, [[row[c] for c in shown] for row in whole.rows])
+    return _beside(sheet, look.width or _USUAL_WIDTH) if look.format == "table" else sheet
 
 
 def _beside(sheet: Sheet, width: int) -> Sheet:
@@ -453,5 +476,6 @@ VIEWS = {
         texts={"json": lambda scores, look, **options: as_json(scores), "trec": _trec},
         options=("per_query", "profile"),
         stored=read_scores,
+        picture=scores_picture,
     )
 }

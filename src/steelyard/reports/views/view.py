@@ -12,6 +12,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.reports.views.numbers import best_places
+from steelyard.reports.views.picture import Picture
 from steelyard.reports.words import Words
 
 Row = TypeVar("Row")
@@ -161,6 +162,7 @@ class View(Generic[R]):
     format    number of the data; it rises where a key is renamed or goes
     stored    (path) -> the result, where a file holds everything
     brief     (result, look) -> what a terminal shows unless it is asked to explain; `blocks` where it is None
+    picture   (result, words) -> the one picture that a notebook shows; None, or it returns None, where none helps
     """
 
     name: str
@@ -176,6 +178,7 @@ class View(Generic[R]):
     format: int = 1
     stored: Callable[[Any], R] | None = None
     brief: Callable[..., Iterable[Block]] | None = None
+    picture: Callable[[R, Words], Picture | None] | None = None
 
     @property
     def formats(self) -> list[str]:

@@ -1,0 +1,144 @@
+"""A result as a piece of a page that is not ours, such as the output of a cell: its text is in the ink around it.
+
+The style needs no knowledge of light and dark: ink is inherited, lines are grey, and marks are in colours that are
+legible on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from zlib import crc32
+
+from steelyard.reports.html.pictures import picture_html
+from steelyard.reports.html.shell import HTML_LANG, escaped
+from steelyard.reports.html.tables import prose, sheet_table, table_writer
+from steelyard.reports.views.picture import Picture
+from steelyard.reports.views.view import Block, Paragraph, Section, Sheet, Text
+from steelyard.reports.words import Words
+
+_ROWS = 12
+"""Rows of the table that is not folded."""
+_TITLE = '<p class="title">'
+_STYLE = """
+.steelyard { max-width: 60rem; line-height: 1.5; font-variant-numeric: tabular-nums; }
+.steelyard p { margin: 0.3rem 0; max-width: 46rem; }
+.steelyard p.head { font-size: 1.1em; font-weight: 600; margin: 0.2rem 0 0.5rem; }
+.steelyard p.title { font-weight: 600; margin-top: 0.8rem; }
+.steelyard pre { margin: 0.4rem 0; padding: 0.5rem 0.7rem; overflow-x: auto; background: rgb(128 128 128 / 12%);
+  color: inherit; font-size: 0.9em; }
+.steelyard .scroll { overflow-x: auto; margin: 0.5rem 0; }
+.steelyard table { border-collapse: collapse; margin: 0; font-size: 0.92em; width: auto; color: inherit; border: 0; }
+.steelyard th, .steelyard td { padding: 0.3em 0.9em 0.3em 0; text-align: right; vertical-align: baseline;
+  white-space: nowrap; border: 0; border-bottom: 1px solid rgb(128 128 128 / 30%); max-width: none; }
+.steelyard th { font-weight: 500; }
+.steelyard th:first-child, .steelyard td:first-child, .steelyard .text { text-align: left; }
+.steelyard tbody th { white-space: pre; }
+.steelyard .long, .steelyard tbody th.long { white-space: normal; min-width: 12rem; }
+.steelyard .best strong { font-weight: 700; }
+.steelyard ul.notes { list-style: none; margin: 0.3rem 0; padding: 0; max-width: 46rem; opacity: 0.8;
+  font-size: 0.88em; }
+.steelyard .notes li { margin: 0.2rem 0; }
+.steelyard figure { margin: 0.6rem 0; max-width: 40rem; }
+.steelyard figcaption { font-size: 0.92em; font-weight: 500; margin: 0 0 0.4rem; }
+.steelyard figure > svg { display: block; width: 100%; height: auto; overflow: visible; font-family: inherit; }
+.steelyard p.key { display: flex; flex-wrap: wrap; gap: 0.1rem 1rem; font-size: 0.88em; margin: 0.4rem 0 0; }
+.steelyard summary { cursor: pointer; font-size: 0.92em; opacity: 0.8; margin: 0.4rem 0; }
+.steelyard .alternative { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap; }
+"""
+
+
+def piece_html(
+    blocks: Sequence[Block], words: Words, picture: Picture | None = None, *, brief: Sequence[Block] | None = None,
+    explain: bool = False,
+) -> str:  # fmt: skip
+    """Blocks and a picture: first what it comes to, the picture and the first table; the rest folded.
+
+    No text of it can act, whatever names and sentences hold.
+    brief     what is not folded, where the result itself says so;   explain   whether the rest is unfolded
+    """
+    shown, rest = in_short(blocks, words) if brief is None else ([_first_rows(block, words) for block in brief], blocks)
+    write = table_writer(piece=f"{crc32(repr(blocks).encode('utf-8', 'replace')):x}-")
+    parts = [part for block in shown for part in _block(block, write)]
+    if picture is not None:
+        place = next((place for place, part in enumerate(parts) if "<table" in part), len(parts))
+        parts.insert(place, picture_html(picture))
+    if parts and parts[0].startswith(_TITLE):
+        parts[0] = parts[0].replace(_TITLE, '<p class="head">', 1)
+    if rest:
+        folded = "\n".join(part for block in rest for part in _block(block, write))
+        summary = f"<summary>{escaped(words('notebook.more'))}</summary>"
+        parts.append(f"<details{' open' * explain}>{summary}\n{folded}\n</details>")
+    body = "\n".join(parts)
+    return f'<div class="steelyard" lang="{HTML_LANG[words.code]}">\n<style>{_STYLE}</style>\n{body}\n</div>'
+
+
+def in_short(blocks: Iterable[Block], words: Words) -> tuple[list[Block], list[Block]]:
+    """What is shown of some blocks, up to the first table, its first rows and its first note; and the rest."""
+    shown, rest = list[Block](), list[Block]()
+    for block in blocks:
+        if rest or any(_sheets(own) for own in shown):
+            rest.append(block)
+        elif isinstance(block, Section) and block.sheets:
+            first, *others = block.sheets
+            top, below = _cut(first, words)
+            shown.append(replace(block, sheets=[top]))
+            if below or others:
+                rest.append(replace(block, paragraphs=[], sheets=[*below, *others]))
+        elif isinstance(block, Sheet):
+            top, below = _cut(block, words)
+            shown.append(top)
+            rest += below
+        else:
+            shown.append(block)
+    return shown, rest
+
+
+def _sheets(block: Block) -> bool:
+    return isinstance(block, Sheet) or (isinstance(block, Section) and bool(block.sheets))
+
+
+def _cut(sheet: Sheet, words: Words) -> tuple[Sheet, list[Sheet]]:
+    """The first rows and the first note of a sheet; and what is left of it, all of it where rows are cut."""
+    if len(sheet.rows) > _ROWS:
+        return _top(sheet, words), [sheet]
+    below = [replace(sheet, rows=[], notes=sheet.notes[1:])] if sheet.notes[1:] else []
+    return replace(sheet, notes=sheet.notes[:1]), below
+
+
+def _top(sheet: Sheet, words: Words) -> Sheet:
+    """The first rows of a sheet, with a note where there are more."""
+    if len(sheet.rows) <= _ROWS:
+        return sheet
+    note = words("notebook.rows", shown=_ROWS, n=len(sheet.rows))
+    return replace(sheet, rows=sheet.rows[:_ROWS], notes=[note, *sheet.notes[:1]])
+
+
+def _first_rows(block: Block, words: Words) -> Block:
+    """A block with the first rows of its tables."""
+    if isinstance(block, Section):
+        return replace(block, sheets=[_top(sheet, words) for sheet in block.sheets])
+    return _top(block, words) if isinstance(block, Sheet) else block
+
+
+def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
+    if isinstance(block, Sheet):
+        yield write(sheet_table(block, ""))
+    elif isinstance(block, Text):
+        before, after = {"laid out": ('<pre tabindex="0">', "</pre>"), "plain": ("<p>", "</p>")}.get(
+            block.style, (_TITLE, "</p>")
+        )
+        yield f"{before}{escaped(block.text)}{after}"
+    else:
+        yield f"{_TITLE}{escaped(block.title)}</p>"
+        yield from map(_paragraph, block.paragraphs)
+        for sheet in block.sheets:
+            yield write(sheet_table(sheet, block.title))
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    title = f"<p><strong>{escaped(paragraph.title)}</strong></p>\n" if paragraph.title else ""
+    if paragraph.is_command:
+        return f'{title}<pre tabindex="0">{escaped(paragraph.text)}</pre>'
+    return f"{title}<p>{prose(paragraph.text)}</p>"
