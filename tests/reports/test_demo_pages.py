@@ -30,6 +30,14 @@ WORDS = """() => {
 """Words that are read without unfolding anything; 1.7 Chinese characters are a word."""
 
 
+def last_lines(pdf: bytes) -> Iterator[str]:
+    """The last line of each page on paper."""
+    for page in pytest.importorskip("pypdfium2", reason="reading paper needs the extra pdf").PdfDocument(pdf):
+        text = page.get_textpage()
+        _, bottom, _, top = min(map(text.get_rect, range(text.count_rects())), key=lambda rect: rect[1])
+        yield " ".join(text.get_text_bounded(bottom=bottom, top=top).split())
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
@@ -51,7 +59,7 @@ def test_the_finding_and_its_picture_are_on_the_first_screen(opened: Opened, cod
     opened.speak(code)
     page.wait_for_selector("#summary .plot svg")
     title, picture = (page.locator(f"#summary {part}").bounding_box() for part in ("h1", ".plot svg"))
-    assert page.title() == page.inner_text("h1")
+    assert page.title() == page.inner_text("h1").replace("\xa0", " ")
     assert "bm25-spaces" in page.title()
     assert title["x"] + title["width"] <= picture["x"]
     assert picture["y"] + picture["height"] < 900
@@ -62,7 +70,7 @@ def test_the_finding_and_its_picture_are_on_the_first_screen(opened: Opened, cod
     assert title["y"] + title["height"] <= picture["y"]
 
 
-def test_no_labels_of_charts_overlap(opened: Opened) -> None:
+def test_no_labels_of_charts_overlap_and_no_names_break(opened: Opened) -> None:
     page, overlaps = opened.page, []
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 900})
@@ -72,6 +80,7 @@ def test_no_labels_of_charts_overlap(opened: Opened) -> None:
             opened.draw()
             overlaps += [(width, code, *own) for own in [page.evaluate(OVERLAPS)] if own]
     assert overlaps == []
+    assert page.evaluate("Math.max(...[...document.querySelectorAll('.name')].map((name) => name.offsetHeight))") < 30
 
 
 @pytest.mark.parametrize("name", ["report", "answers"])
@@ -86,6 +95,8 @@ def test_pages_print_whole_on_a4(browser: Any, opened: Opened, demo: Path, name:
     assert max(page.evaluate(edges)) <= A4["width"] + 1
     if name == "report":
         assert page.is_visible("#recipe pre")  # What is folded is on paper, where nothing can be unfolded.
+        heads = {" ".join(text.split()) for text in page.locator("h2, summary, thead tr").all_inner_texts()}
+        assert [line for line in last_lines(page.pdf(format="A4")) if line in heads] == []
     page.emulate_media(media="screen")
     if tab is not opened:
         tab.close()

@@ -166,7 +166,7 @@ def test_a_saved_file_is_gone_on_with(browser: Any, tmp_path: Path) -> None:
     page.wait_for_selector(".dock")
     assert page.inner_text("#notice") == "3 decisions loaded. 1 note without a decision loaded."
     tab.speak("zh")
-    assert page.inner_text("#notice") == "已载入 3 个判定。 另有 1 条未判定条目的备注。"
+    assert page.inner_text("#notice") == "已载入 3 个判定。另有 1 条未判定条目的备注。"
     tab.speak("en")
     assert page.inner_text(".rater") == "ann"
     page.set_input_files("input[type=file]", other)

@@ -76,14 +76,19 @@ def _html(report: BenchReport, look: Look) -> str:
     return page_html(pages, look.words.code, style=page_colours())
 
 
+_OPENING = ("front_latency", "load", "quality", "shares")
+"""The charts that open the page of a bench, the first that there is."""
+
+
 def _page(report: BenchReport, words: Words) -> Page:
-    drawings: dict[str, list[Drawing]] = {}
-    for name, chart in draw_bench(report.bench, words=words).items():
-        spec = spec_of(chart)
+    sections, charts = bench_sections(report.bench, words), draw_bench(report.bench, words=words)
+    opening, drawings = next((name for name in _OPENING if name in charts), ""), dict[str, list[Drawing]]()
+    for name, chart in charts.items():
+        spec, section = spec_of(chart), sections[0].name if name == opening else BENCH_CHARTS[name][0]
         drawing = Drawing(name, svg_of(chart, name), spec["title"], spec["description"])
-        drawings.setdefault(BENCH_CHARTS[name][0], []).append(drawing)
-    sections, named = bench_sections(report.bench, words), _title(report, words)
-    return sections_page(sections[0].title, sections, drawings, fold=words("page.how.tested"), named=named)
+        drawings.setdefault(section, []).append(drawing)
+    named = _title(report, words)
+    return sections_page(sections, drawings, fold=words("page.how.tested"), named=named, closed=["about"])
 
 
 VIEWS = {

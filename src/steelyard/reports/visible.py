@@ -52,6 +52,18 @@ def short_path(path: Path) -> str:
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
+_SIGN = re.compile("(?<=[=≥≤<>]) | (?=[=<>] )")
+
+
+def unbroken(text: str) -> str:
+    """A text in which no line breaks between a sign and its number.
+
+    >>> unbroken("p = 0.036; can show ≥ 0.082").replace("\\xa0", "~")
+    'p~=~0.036; can show ≥~0.082'
+    """
+    return _SIGN.sub("\xa0", text)
+
+
 # Characters that may not begin a line, and those that may not end one.
 _NOT_FIRST, _NOT_LAST = "，。；：、！？）》】”’…", "（《【“‘"
 _BREAK = re.compile(rf"(?<= )(?! )|(?:(?<=[{WIDE}])|(?=[{WIDE}]))(?<![{_NOT_LAST} ])(?![{_NOT_FIRST} ])")

@@ -159,7 +159,7 @@ function showBar() {
   byId("counts").replaceChildren(element("b", {}, say("done_of", { n: n - left, of: n })), ...chips);
   const waiting = nUnfiled();
   const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("saved")];
-  byId("kept").replaceChildren(about.join(" "));
+  byId("kept").replaceChildren(about.filter(Boolean).join(say("between")));
   byId("kept").classList.toggle("problem", !work.isKept);
   byId("notice").textContent = notice() || (left ? "" : say(waiting ? "all_done" : "all_filed"));
   showItems();

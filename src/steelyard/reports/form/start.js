@@ -33,7 +33,7 @@ export function loaded(file) {
   take(file);
   const nDecided = [...file.decisions.values()].filter(isDecided).length;
   const counts = [["loaded", nDecided], ["loaded_notes", file.decisions.size - nDecided], ["left_out", file.leftOut]];
-  return () => counts.filter(([key, count]) => count || key === "loaded").map(([key, count]) => say(key, { n: count })).join(" ");
+  return () => counts.filter(([key, count]) => count || key === "loaded").map(([key, count]) => say(key, { n: count })).join(say("between"));
 }
 
 // The first page ---------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
     # Not a table of rich: that takes a minute for some ten thousand systems.
     bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
     sizes = [max(map(cell_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
-    lines, left_aligned = [], _columns_of_words(sheet)
+    lines, left_aligned = [], sheet.columns_of_words()
     for first, *others in _column_groups(_fitting(sizes, width, sheet.spare), sizes, width, sheet.n_labels):
         room = sum(sizes[c] + GAP for c in others)
         left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
@@ -73,15 +73,6 @@ def _column_groups(columns: list[int], sizes: list[int], width: int | None, n_la
     yield group
 
 
-_NUMBER = re.compile(r"[<≥≤~≈†$¥+−–-]{0,3} ?\d")
-"""The beginning of a cell with a number, a limit, a change or an amount of money."""
-
-
-def _columns_of_words(sheet: Sheet) -> set[int]:
-    """Columns without a number, which begin in line; numbers end in line."""
-    return {c for c in range(len(sheet.header)) if not any(_NUMBER.match(row[c]) for row in sheet.rows)}
-
-
 def sheet_markdown(sheet: Sheet) -> str:
     """A table for a README or an issue; the best value of each column is bold, and columns of numbers end in line."""
 
@@ -89,7 +80,7 @@ def sheet_markdown(sheet: Sheet) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
     sheet = _printable(sheet)
-    left_aligned = _columns_of_words(sheet) | {0}
+    left_aligned = {0} | sheet.columns_of_words()
     rules = ["---" if c in left_aligned else "---:" for c in range(len(sheet.header))]
     lines = [list(map(cell, sheet.header)), rules]
     for r, row in enumerate(sheet.rows):

@@ -5,7 +5,7 @@ import { csvOf, fileName, onWhite } from "./texts.js";
 
 // The row of buttons below a table or a chart; it comes with the first of them.
 export function toolsBelow(node) {
-  if (!node.nextElementSibling?.matches(".below")) node.after(element("div", { class: "pages below screen" }));
+  if (!node.nextElementSibling?.matches(".below")) node.after(element("div", { class: "pages below" }));
   return node.nextElementSibling;
 }
 
@@ -38,7 +38,7 @@ function rowsOf(table) {
 
 // In a corner of a figure.
 export function cornerOf(drawing) {
-  const corner = element("div", { class: "corner screen" });
+  const corner = element("div", { class: "corner" });
   drawing.before(corner);
   return corner;
 }

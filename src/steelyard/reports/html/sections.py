@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html
@@ -25,53 +25,82 @@ class Drawing:
 
 
 def sections_page(
-    title: str, sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = "",
-    named: str = "",
+    sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = "",
+    named: str = "", closed: Collection[str] = (),
 ) -> Page:  # fmt: skip
-    """A title, and the sections below it; no text of it can act, whatever names and sentences hold.
+    """Sections below each other; no text of them can act, whatever names and sentences hold.
+
+    The first one opens the page: its title is the page's, and its drawing is beside its paragraphs.
 
     drawings   those of each section by its name, above its tables;   fold   as of `table_writer`
-    named      what stands above the title; a first section of that title is not headed again
+    named      what stands above the title;   closed   names of sections that are folded at first
     """
-    write, links = table_writer(fold), list[tuple[str, str]]()
+    write, ids = table_writer(fold), _ids(sections)
+    parts = list[str]()
+    for id, section in zip(ids, sections, strict=True):
+        own = (drawings or {}).get(section.name, ())
+        if not parts:
+            parts.append(_opening(id, section, own, write, named))
+        else:
+            parts.append(_folding(id, section, own, write, is_open=section.name not in closed))
+    links = [(id, section.title) for id, section in zip(ids, sections, strict=True)]
+    return Page(sections[0].title, "\n".join(parts) + "\n", links if len(links) > 1 else ())
+
+
+def _ids(sections: Sequence[Section]) -> list[str]:
+    """What each section is linked by: its name, with a number from the second one of that name on."""
+    names = [section.name for section in sections]
+    counts = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name}-{n + 1}" if n else name for name, n in zip(names, counts, strict=True)]
+
+
+def _opening(id: str, section: Section, drawings: Sequence[Drawing], write: Callable[..., str], named: str) -> str:
     above = f'<p class="named">{escaped(named)}</p>' if named else ""
-    parts = [f"<header>{above}<h1>{escaped(title)}</h1></header>"]
-    for place, section in enumerate(sections):
-        n = sum(own.name == section.name for own in sections[:place])
-        links.append((f"{section.name}-{n + 1}" if n else section.name, section.title))
-        id = escaped(links[-1][0])
-        heading = f'<summary><h2 id="{id}-title">{escaped(section.title)}</h2></summary>'
-        blocks = "\n".join(_blocks(section, (drawings or {}).get(section.name, ()), write))
-        if place == 0 and section.title == title:
-            heading = f'<h2 class="alternative" id="{id}-title">{escaped(title)}</h2>'
-            parts.append(f'<section id="{id}" aria-labelledby="{id}-title">\n{heading}\n{blocks}\n</section>')
-            continue
-        parts.append(
-            f'<section id="{id}" aria-labelledby="{id}-title">\n<details class="fold" open>{heading}\n'
-            f"{blocks}\n</details>\n</section>"
-        )
-    return Page(title, "\n".join(parts) + "\n", links if len(links) > 1 else ())
+    heading = f'{above}<h1 id="{escaped(id)}-title">{prose(section.title)}</h1>'
+    first, *rest = [_paragraph(own, "h2") for own in section.paragraphs] or [""]
+    beside, below = "\n".join(map(_drawing, drawings)), "\n".join(rest)
+    return (
+        f'<section id="{escaped(id)}" aria-labelledby="{escaped(id)}-title">\n'
+        f'<div class="opening"><header>{heading}\n{first}</header>\n{beside}\n<div>{below}</div></div>\n'
+        + "\n".join(_tables(section, write))
+        + "\n</section>"
+    )
+
+
+def _folding(
+    id: str, section: Section, drawings: Sequence[Drawing], write: Callable[..., str], *, is_open: bool
+) -> str:
+    heading = f'<summary><h2 id="{escaped(id)}-title">{escaped(section.title)}</h2></summary>'
+    return (
+        f'<section id="{escaped(id)}" aria-labelledby="{escaped(id)}-title">\n'
+        f'<details class="fold"{" open" if is_open else ""}>{heading}\n'
+        + "\n".join(_blocks(section, drawings, write))
+        + "\n</details>\n</section>"
+    )
 
 
 def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) -> str:
-    """Sections in every language as one HTML document, which has the title of the first of them."""
-    pages = {}
-    for code, own in in_each_language(words).items():
-        in_language = sections(own)
-        pages[code] = sections_page(in_language[0].title, in_language, fold=own("page.how.tested"))
+    """Sections in every language as one HTML document."""
+    pages = {
+        code: sections_page(sections(own), fold=own("page.how.tested")) for code, own in in_each_language(words).items()
+    }
     return page_html(pages, words.code)
 
 
 def _blocks(section: Section, drawings: Sequence[Drawing], write: Callable[..., str]) -> Iterator[str]:
     yield from map(_paragraph, section.paragraphs)
     yield from map(_drawing, drawings)
+    yield from _tables(section, write)
+
+
+def _tables(section: Section, write: Callable[..., str]) -> Iterator[str]:
     for place, sheet in enumerate(section.sheets, 1):
         several = f" {place}" if len(section.sheets) > 1 else ""
         yield write(sheet_table(sheet, f"{section.title}{several}"), csv=f"{section.name}{several}")
 
 
-def _paragraph(paragraph: Paragraph) -> str:
-    title = f"<h3>{escaped(paragraph.title)}</h3>\n" if paragraph.title else ""
+def _paragraph(paragraph: Paragraph, heading: str = "h3") -> str:
+    title = f"<{heading}>{escaped(paragraph.title)}</{heading}>\n" if paragraph.title else ""
     if paragraph.is_command:
         return f'{title}<pre class="command" tabindex="0">{escaped(paragraph.text)}</pre>'
     return f"{title}<p>{prose(paragraph.text)}</p>"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from steelyard.reports.html.shell import escaped
 from steelyard.reports.views.view import Sheet
+from steelyard.reports.visible import unbroken
 
 _LONG, _LONG_LABEL = 24, 48
 """Characters of a cell, and of what a row is called, from which on it may break into lines."""
@@ -50,16 +51,17 @@ class HtmlTable:
     shown_row: int | None = None
 
 
-def sheet_table(sheet: Sheet, caption: str, *, texts: int | None = None) -> HtmlTable:
-    """A sheet as a table, whose columns of words are the first `texts`; those of labels by default."""
-    n_texts = sheet.n_labels if texts is None else texts
+def sheet_table(sheet: Sheet, caption: str) -> HtmlTable:
+    """A sheet as a table."""
+    of_words = sheet.columns_of_words() | {*range(sheet.n_labels)}
+    words = [["text"] * (c in of_words) for c in range(len(sheet.header))]
 
     def style(r: int, c: int, text: str) -> str:
-        is_long = len(text) > (_LONG_LABEL if c < n_texts else _LONG)
-        return " ".join(["best"] * ((r, c) in sheet.best) + ["text"] * (c < n_texts) + ["long"] * is_long)
+        is_long = len(text) > (_LONG_LABEL if c < sheet.n_labels else _LONG)
+        return " ".join([*["best"] * ((r, c) in sheet.best), *words[c], *["long"] * is_long])
 
     rows = [[Cell(text, style=style(r, c, text)) for c, text in enumerate(row)] for r, row in enumerate(sheet.rows)]
-    header = [Cell(text, style="text" if c < n_texts else "") for c, text in enumerate(sheet.header)]
+    header = [Cell(text, style=" ".join(words[c])) for c, text in enumerate(sheet.header)]
     return HtmlTable(caption, header, rows, sheet.notes)
 
 
@@ -114,7 +116,8 @@ def _listed(notes: Sequence[str]) -> str:
 
 def _row(row: Sequence[Cell]) -> str:
     name, *cells = row
-    return f'<th scope="row"{_class(name.style)}>{_text(name)}{_small(name)}</th>{"".join(map(_cell, cells))}'
+    shown = f'<span class="name">{_text(name)}</span>{_small(name)}'
+    return f'<th scope="row"{_class(name.style)}>{shown}</th>{"".join(map(_cell, cells))}'
 
 
 def _cell(cell: Cell) -> str:
@@ -152,7 +155,9 @@ def prose(text: str) -> str:
     >>> prose("add `--documents` to <it>")
     'add <code>--documents</code> to &lt;it&gt;'
     """
-    parts = escaped(text).split("`")
+    parts = text.split("`")
     if len(parts) % 2 == 0:
-        return escaped(text)
-    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+        return escaped(unbroken(text))
+    return "".join(
+        f"<code>{escaped(part)}</code>" if i % 2 else escaped(unbroken(part)) for i, part in enumerate(parts)
+    )

@@ -66,13 +66,13 @@ def _systems_table(contents: Contents, words: Words) -> HtmlTable:
         for j in range(len(signs)):
             cell = _mean_cell(contents, i, j, wholes[j], words)
             cells.append(replace(cell, style="best") if (i, j) in best else cell)
-        cells += [Cell(letters[system], style="letters")] if letters else []
+        cells += [Cell(letters[system], style="text letters")] if letters else []
         rows.append([*cells, *_latency_cells(contents, system), *(column[i] for column in uneven.values())])
     header = [
         Cell(words("page.head.system")),
         Cell(words("page.head.rank"), value=1),
         *(Cell(str(measure), value=-sign) for measure, sign in zip(scores.measures, signs, strict=True)),
-        *([Cell(words("page.head.groups"), style="letters")] if letters else []),
+        *([Cell(words("page.head.groups"), style="text letters")] if letters else []),
         *(Cell(words(f"page.head.{name}"), value=1) for name in (("p50", "p95") if contents.latency_ms else ())),
         *(Cell(words(f"page.head.{name}"), value=-1) for name in uneven),
     ]

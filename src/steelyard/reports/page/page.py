@@ -165,9 +165,9 @@ def _figure(name: str, spec: Mapping[str, Any], contents: Contents, words: Words
     caption, description = words(f"page.{name}.caption"), str(spec["description"])
     if name == "heatmap":
         # How many questions the heat map shows, and of how many, is for everybody to see.
-        return Figure(height, f"{description} {caption}", "")
+        return Figure(height, words("shell.between").join([description, caption]), "")
     if name == "differences" and contents.comparison is not None and contents.comparison.margin is not None:
-        caption += f" {words('page.differences.margin')}"
+        caption = words("shell.between").join([caption, words("page.differences.margin")])
     return Figure(height, caption, description)
 
 

@@ -16,6 +16,7 @@ import { change, view } from "./view.js";
 const specs = lazily(() => held("specs"));
 const configs = lazily(() => held("configs"));
 
+// Of charts in files and on paper.
 const FILE_WIDTH = 640;
 
 class Chart {
@@ -57,9 +58,10 @@ class Chart {
     }
   }
 
-  async draw(config = configs()[isDark() ? "dark" : "light"]) {
+  async draw(config = configs()[isDark() ? "dark" : "light"], width = 0) {
     this.drawn = true;
-    const spec = fitted(this.spec(), this.plot.clientWidth);
+    const spec = fitted(this.spec(), width || this.plot.clientWidth);
+    if (width && spec.width === "container") spec.width = width;
     delete spec.title;
     if (this.description && spec.description) this.description.textContent = spec.description;
     const turn = ++this.turn;
@@ -110,7 +112,7 @@ function startCharts() {
     { rootMargin: "300px" },
   );
   for (const chart of charts) seen.observe(chart.plot);
-  addEventListener("beforeprint", () => charts.forEach((chart) => chart.draw(configs().light)), lifetime());
+  addEventListener("beforeprint", () => charts.forEach((chart) => chart.draw(configs().light, FILE_WIDTH)), lifetime());
   addEventListener("afterprint", () => charts.forEach((chart) => chart.draw()), lifetime());
   followLight(() => charts.filter((chart) => chart.drawn).forEach((chart) => chart.draw()));
 }

@@ -23,7 +23,7 @@ from steelyard.reports.html.shell import Page, in_each_language, page_html
 from steelyard.reports.views.colours import GOOD, POOR
 from steelyard.reports.views.diagnosis import advice_text
 from steelyard.reports.views.report import care, first_advice, subtitle_text, verdict
-from steelyard.reports.visible import visible
+from steelyard.reports.visible import unbroken, visible
 from steelyard.reports.words import Words
 
 _WHAT = "the report on one page"
@@ -37,8 +37,6 @@ _LATIN = 0.58
 _MOST = 10
 """Systems that the plot of a slide shows: more are too small to read."""
 _LINE = 1.36
-_SIGN = re.compile("(?<=[=≥≤<>]) | (?=[=<>] )")
-"""The space behind a sign, or before it, at which no line breaks."""
 _STYLE = """
 .slide { padding: 1.5rem 0; }
 .slide svg { display: block; width: 100%; height: auto; border: 1px solid var(--rule); border-radius: 8px; }
@@ -106,7 +104,8 @@ def _drawing(contents: Contents, words: Words, converter: Any) -> str:
     parts += _beside(contents, words, top + 14)
     x = _EDGE + _LEFT + _GAP
     parts.append(_plot(contents, words, converter, x, top + 14, _WIDTH - _EDGE - x, _HEIGHT - 70 - top))
-    about = f"{visible(subtitle_text(contents, words))} {visible(contents.date)} · Steelyard {__version__}"
+    dated = words("shell.between").join([subtitle_text(contents, words), contents.date])
+    about = f"{visible(dated)} · Steelyard {__version__}"
     parts.append(_text(about, _EDGE, _HEIGHT - 44, inner, 13, most=1, colour=_MUTED)[0])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
@@ -198,7 +197,7 @@ def _lines(text: str, width: float, size: int) -> Sequence[str]:
     ['混合检索优于', '关键词检索。']
     """
     most, lines = width / size, [""]
-    for word in re.findall(r"[⺀-￯][，。；：、）！？”]* *|[^ ⺀-￯]+ *", _SIGN.sub("\u00a0", text)):
+    for word in re.findall(r"[⺀-￯][，。；：、）！？”]* *|[^ ⺀-￯]+ *", unbroken(text)):
         for part in [word] if _ems(word) <= most else re.findall(f".{{1,{max(int(most / 1.1), 1)}}}", word):
             if lines[-1] and _ems(lines[-1] + part.rstrip()) > most:
                 lines.append("")

@@ -48,7 +48,7 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
     for measure, sheet in zip(map(str, comparison.measures), measure_sheets(comparison, words), strict=True):
         table = sheet_table(sheet, words("page.comparison.caption", measure=measure))
         # The first column's head is the measure, which is the title above the table; the last column holds sentences.
-        header = [Cell(words("page.head.system")), *table.header[1:-1], replace(table.header[-1], style="text")]
+        header = [Cell(words("page.head.system")), *table.header[1:]]
         rows = [[*row[:-1], replace(row[-1], style="text long")] for row in table.rows]
         reference = next(r for r, row in enumerate(comparison.rows[measure]) if row.is_reference)
         how = [] if tables else [words("page.comparison.how")]  # It is the same below each of them.
@@ -56,7 +56,7 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
         tables.append((measure, replace(table, header=header, rows=rows, notes=notes, shown_row=reference)))
     if (drift := drift_sheet(comparison, words)) is not None:
         title = words("compare.drift.title")
-        tables.append((title, sheet_table(drift, title, texts=2)))
+        tables.append((title, sheet_table(drift, title)))
     return tables
 
 
@@ -137,20 +137,19 @@ def outcome_tables(contents: Contents, words: Words) -> Iterator[tuple[str, Html
     """Tables of outcomes of the questions; faithfulness by gold; abstention; outcomes by tag: each with its caption."""
     for section in outcome_sections(contents.diagnosis, words):
         for sheet in section.sheets:
-            texts = 3 if section.name == "outcomes" and sheet is section.sheets[0] else 0
-            yield section.title, sheet_table(sheet, section.title, texts=texts)
+            yield section.title, sheet_table(sheet, section.title)
 
 
 def judging_table(contents: Contents, words: Words) -> HtmlTable:
     """Who judged the answers: a row a fact, a column a system."""
     card = judge_card(contents.judging, words, contents.scores.corrections)
-    return sheet_table(card, words("judge_card.title"), texts=1 + len(contents.judging))
+    return sheet_table(replace(card, n_labels=len(card.header)), words("judge_card.title"))
 
 
 def corrected_table(contents: Contents, words: Words) -> HtmlTable | None:
     """Means that labels of people correct, beside those of the judge; None where there are none."""
     sheet = corrected_sheet(contents.scores, words)
-    return None if sheet is None else sheet_table(sheet, words("review.corrected_title"), texts=sheet.n_labels)
+    return None if sheet is None else sheet_table(sheet, words("review.corrected_title"))
 
 
 def ceilings_table(contents: Contents, words: Words) -> HtmlTable:

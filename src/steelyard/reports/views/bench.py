@@ -109,7 +109,7 @@ def _about(bench: Bench, words: Words) -> Section:
         Column[tuple[str, object]](words("bench.head.value"), lambda fact: str(fact[1])),
     ]
     known = [(name, value) for name, value in facts.items() if value not in (None, "")]
-    return Section("about", words("bench.about.title"), [], [sheet_of(known, columns, notes)])
+    return Section("about", words("bench.about.title"), [], [sheet_of(known, columns, notes, n_labels=2)])
 
 
 def _machines(manifest: Mapping[str, Any], words: Words) -> str:

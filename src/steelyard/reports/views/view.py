@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
@@ -33,6 +34,10 @@ class Column(Generic[Row]):
     optional: bool = False
 
 
+_NUMBER = re.compile(r"[<>≥≤~≈†$¥+−–-]{0,3} ?\d|[+−]?∞")
+"""The beginning of a cell with a number, a limit, a change or an amount of money."""
+
+
 @dataclass
 class Sheet:
     """A header, rows of texts, the cells that deserve emphasis, and notes below.
@@ -47,6 +52,14 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
     n_labels: int = 1
     spare: Sequence[int] = ()
+
+    def columns_of_words(self) -> set[int]:
+        """Columns without a number, which begin in line; numbers end in line.
+
+        >>> Sheet(["", "", ""], [["bm25", "≥ 0.5", "open (3)"], ["dense", "–", "–"]]).columns_of_words()
+        {0, 2}
+        """
+        return {c for c in range(len(self.header)) if not any(_NUMBER.match(row[c]) for row in self.rows)}
 
 
 GAP = 3
