@@ -1,6 +1,7 @@
 """Every function that weighs takes the same: paths, dicts, frames, rows that hold both sides, or what weighed them."""
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ FUNCTIONS: dict[str, Callable[..., Result]] = {
     "diagnose": lambda *sides, **of_scores: sy.diagnose(*sides),
     "report": lambda *sides, measures=MEASURES: sy.report(*sides, measures=measures, date="2026-11-24"),
     "gate": lambda *sides, measures=MEASURES: sy.gate(*sides, measures=measures, min_questions=2, max_failed=0.1),
+    "plan": lambda *sides, measures=MEASURES: sy.plan(*sides, measures=measures[0], difference=0.05),
 }
 
 
@@ -66,18 +68,46 @@ FORMS: dict[str, Callable[[Path], tuple[object, ...]]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_truth_and_runs_come_in_every_form(name: str, form: str, tmp_path: Path) -> None:
     sides, call = FORMS[form](tmp_path), FUNCTIONS[name]
-    if form == "scores" and name in ("diagnose", "report"):
-        with pytest.raises(InputError, match=rf"{name} needs rankings, and was given Scores.*sy.{name}\(truth, runs\)"):
-            call(*sides)
-        return
     if name == "evaluate" and len(sides) == 1:
         with pytest.raises(InputError, match="takes a truth and runs, and was given"):
             call(*sides)
         return
-    if form == "scores" and name == "compare":
-        assert sy.compare(*sides).frame.equals(call(TRUTH, RUNS).frame)
-    else:
-        assert call(*sides).frame.equals(call(TRUTH, RUNS).frame)
+    assert call(*sides).frame.equals(call(TRUTH, RUNS).frame)
+
+
+def test_scores_know_what_they_were_computed_from() -> None:
+    scores = sy.evaluate(TRUTH, RUNS, MEASURES, min_gain=2)
+    report, diagnosis = sy.report(scores, date="2026-11-24"), sy.diagnose(scores)
+    assert report.scores.frame.equals(scores.frame)
+    assert report.data() == sy.report(TRUTH, RUNS, MEASURES, min_gain=2, date="2026-11-24").data()
+    assert diagnosis.data() == sy.diagnose(TRUTH, RUNS, min_gain=2).data()
+    assert [str(measure) for measure in sy.report(scores, measures="mrr").scores.measures] == ["mrr(min_gain=2)"]
+    compared = [
+        sy.compare(*sides, margin=0.1, movers=2)
+        for sides in ((scores,), (sy.weigh(TRUTH, RUNS, min_gain=2), None, MEASURES))
+    ]
+    assert compared[0].data() == compared[1].data()
+    assert compared[0].sensitivity is not None
+
+
+@pytest.mark.parametrize("name", ["diagnose", "report"])
+def test_scores_that_were_read_or_cut_hold_no_rankings(name: str, tmp_path: Path) -> None:
+    scores = sy.evaluate(TRUTH, RUNS, MEASURES)
+    scores.write(tmp_path / "scores.json")
+    for bare in (
+        sy.Scores.read(tmp_path / "scores.json"),
+        scores.filter(systems="bm25"),
+        pickle.loads(pickle.dumps(scores)),
+    ):
+        assert bare.weighing is None
+        with pytest.raises(InputError, match=rf"{name} needs rankings, and was given Scores.*sy.{name}\(truth, runs\)"):
+            FUNCTIONS[name](bare)
+    with pytest.raises(
+        InputError, match=r"rule says how runs are evaluated, and these are already; .*\(truth, runs, rule="
+    ):
+        getattr(sy, name)(scores, rule="share>=0.9")
+    with pytest.raises(InputError, match=rf"{name} was given a Weighing, which holds its runs, and a dict"):
+        FUNCTIONS[name](scores, RUNS)
 
 
 def rows_file(folder: Path, suffix: str) -> Path:
@@ -109,6 +139,11 @@ BOTH: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_rows_that_hold_both_sides_are_enough(name: str, form: str, tmp_path: Path) -> None:
     rows, call, measures = BOTH[form](tmp_path), FUNCTIONS[name], ["evidence_recall@1", "answer_f1"]
+    if name == "plan":
+        assert sy.plan(rows, measures="evidence_recall@1", difference=0.1).frame.equals(
+            sy.plan(ROWS, {"run": ROWS}, measures="evidence_recall@1", difference=0.1).frame
+        )
+        return
     if name == "compare":
         with pytest.raises(InputError, match="needs two systems at least, and run is the only one"):
             call(rows, measures=measures)

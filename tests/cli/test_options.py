@@ -75,6 +75,7 @@ def test_a_weighing_keeps_the_options_of_counting() -> None:
 
 
 SCORES, WEIGHING = sy.evaluate(TRUTH, RUNS, "mrr"), sy.weigh(TRUTH, RUNS)
+BARE = SCORES.filter(systems=SCORES.systems)
 
 
 def damaged_parts() -> dict[str, Any]:
@@ -95,8 +96,11 @@ def damaged_parts() -> dict[str, Any]:
             r"rule says how runs are evaluated, and these are already; call sy.weigh\(",
         ),
         (lambda: sy.compare(SCORES, missing="skip"), "missing needs rankings, and these are scores"),
-        (lambda: sy.diagnose(SCORES), r"diagnose needs rankings, and was given Scores.*sy.diagnose\(sy.weigh\("),
-        (lambda: sy.report(SCORES), r"report needs rankings, and was given Scores.*sy.report\(sy.weigh\("),
+        (
+            lambda: sy.diagnose(BARE),
+            "diagnose needs rankings, and was given Scores without them.*sy.diagnose.truth, runs.",
+        ),
+        (lambda: sy.report(BARE), "report needs rankings, and was given Scores without them.*sy.report.truth, runs."),
         (lambda: sy.rate("q.txt", "faq"), r"rate takes Scores, and was given 'q.txt'; call sy.rate\(sy.evaluate\("),
         (lambda: sy.gate(TRUTH), r"a dict holds judged documents and no results; .*: sy.gate(truth, runs"),
         (lambda: sy.gate(sy.diagnose(WEIGHING)), "and was given a Diagnosis"),

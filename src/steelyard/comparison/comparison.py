@@ -43,11 +43,11 @@ def compare(
 ) -> Comparison:
     """Compare systems with a baseline, or all with all, and group those that are not shown to differ.
 
-    truth, runs  as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs; of two systems at
-                 least.  All but Scores also show what labels and ties could change, the questions that moved, and where
-                 the settings of run folders differ.  A question that a system has no value for is left out for all of
-                 them
-    measures     by default one alone, ndcg@10 or for gold evidence evidence_recall@5; Scores have theirs.  The first
+    truth, runs  as of `evaluate`; or a Weighing of `weigh`, or Scores, without runs; of two systems at least.  All but
+                 Scores that were read from a file also show what labels and ties could change, the questions that
+                 moved, and where the settings of run folders differ.  A question that a system has no value for is left
+                 out for all of them
+    measures     by default one alone, ndcg@10 or for gold evidence evidence_recall@5; or those of Scores.  The first
                  measure is the primary one, which decides and is tested alone; all others are secondary
     correction   is over the comparisons by the primary measure, and by itself over those by all others; Tukey's p are
                  family-wise for each measure by themselves, and never below the pair's own sign-flip p
@@ -65,12 +65,14 @@ def compare(
     [('b', 'better'), ('a', 'baseline')]
     """
     check_names("compare", options, CompareOptions, WeighOptions)
-    declared, weighing = CompareOptions.of(options), None
-    scores = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
-    if isinstance(scores, Weighing):
-        weighing = scores
-        scores = scores.scores(scores.measures_or(measures, defaults.COMPARED_MEASURES), **counting(options))
+    declared = CompareOptions.of(options)
+    given = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
+    weighing = given if isinstance(given, Weighing) else given.weighing
+    if isinstance(given, Scores) and (weighing is None or not measures):
+        scores = given
     else:
+        scores = weighing.scores(weighing.measures_or(measures, defaults.COMPARED_MEASURES), **counting(options))
+    if weighing is None:
         _refuse({"measures": measures or None, "movers": declared.movers})
     comparison = compare_scores(scores, weighing, declared)
     return comparison if weighing is None else _with_lists(comparison, weighing, scores, declared.movers)

@@ -99,7 +99,7 @@ class Diagnosis(Result):
 def diagnose(truth: object, runs: object = None, **options: Unpack[DiagnoseKeywords]) -> Diagnosis:
     """Find where each system loses the gold, what could be reached, and what to try.
 
-    truth, runs   as of `evaluate`; or a Weighing of `weigh` without runs
+    truth, runs   as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs
     reranked    name -> whether a system has a reranker; by default what the configuration of its run folder says, or
                 else whether its results are in another order than its candidates
     criteria    from which values on answers are correct and faithful, and gold is in the context; answers are judged as

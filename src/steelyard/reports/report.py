@@ -129,8 +129,8 @@ def report(
 ) -> Report:
     """Report on one or several systems: scores, comparison, ratings, diagnosis and what they rest on.
 
-    truth, runs   as of `evaluate`; or a Weighing of `weigh` without runs
-    measures   the first is the primary one; by default those that the profile recommends, else
+    truth, runs   as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs
+    measures   the first is the primary one; by default those of the scores, or that the profile recommends, else
                REPORT_MEASURES
     profile    what to rate by, and to judge by; without one values are rated by PROFILE, and there is no gate
     date       by default the one that SOURCE_DATE_EPOCH names, or else today's
@@ -142,6 +142,7 @@ def report(
     declared, counted = ReportOptions.of(options), counting(options)
     profile = profile_of(declared.profile or defaults.PROFILE)
     measures = [measures] if isinstance(measures, str | Measure) else list(measures)
+    measures = measures or (list(truth.measures) if isinstance(truth, Scores) else [])
     scores = weighing.scores(weighing.measures_or(measures or profile.measures, defaults.REPORT_MEASURES), **counted)
     comparison, latencies = None, weighing.latency_ms
     if len(scores.systems) > 1 and scores.primary not in scores.without_gold:

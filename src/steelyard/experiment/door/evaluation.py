@@ -57,7 +57,8 @@ def evaluate(
     [1.0, 0.5]
     """
     weighing = weigh(truth, runs, **options)
-    return weighing.scores(weighing.measures_or((), defaults.MEASURES) if measures is None else measures)
+    specs = weighing.measures_or((), defaults.MEASURES) if measures is None else measures
+    return weighing.scores(specs).of_weighing(weighing)
 
 
 @with_options("evaluate")
@@ -122,16 +123,18 @@ def weighed_or_scores(verb: str, truth: object, runs: object, options: Mapping[s
 
 
 def weighed(verb: str, truth: object, runs: object, options: Mapping[str, Any]) -> Weighing:
-    """The same of a verb that needs rankings.
+    """The same of a verb that needs rankings: Scores are those of `evaluate`, which know what they were computed from.
 
-    Raises   InputError for Scores too.
+    Raises   InputError for other Scores too.
     """
-    of = weighed_or_scores(verb, truth, runs, options if not isinstance(truth, Scores) else {})
-    if isinstance(of, Scores):
+    weighing = truth.weighing if isinstance(truth, Scores) else truth
+    if weighing is None and isinstance(truth, Scores):
         raise InputError(
-            f"{verb} needs rankings, and was given Scores, which hold none; call sy.{verb}(truth, runs), or "
-            f"sy.{verb}(sy.weigh(truth, runs))"
+            f"{verb} needs rankings, and was given Scores without them, as scores are that were read from a file or "
+            f"are a part of others; call sy.{verb}(truth, runs)"
         )
+    of = weighed_or_scores(verb, weighing, runs, options)
+    assert isinstance(of, Weighing)
     return of
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ COMPONENTS: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 """Columns of `Scores.components`."""
 
+_WEIGHING = "_weighing"
 _OF_FRAME = 5
 """So many columns of the frame are those of `per_query`."""
 
@@ -64,7 +65,18 @@ class Scores(ScoreArrays, Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """State that is pickled: the recipe's digests as they are now, without the inputs that they come from."""
-        return {**self.__dict__, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
+        state = {name: value for name, value in self.__dict__.items() if name != _WEIGHING}
+        return {**state, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
+
+    @property
+    def weighing(self) -> Any:
+        """The Weighing that these are all scores of; None for scores that were read, or that are a part of others."""
+        return self.__dict__.get(_WEIGHING)
+
+    def of_weighing(self, weighing: Any) -> Self:
+        """The same, with the Weighing that they come from."""
+        self.__dict__[_WEIGHING] = weighing
+        return self
 
     def __repr__(self) -> str:
         return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} questions)"
