@@ -88,7 +88,7 @@ def _mtrag(folder: Path, published: dict[str, float], agree: Agree) -> Iterator[
 def _llmjudge(folder: Path, published: dict[str, float], agree: Agree) -> Iterator[Figure]:
     names = {"kappa": "kappa", "kappa_quadratic": "kappa_quadratic", "alpha_ordinal": "alpha_ordinal",
              "binary_kappa": "kappa_binary_ge2", "mean_difference": "mean_minus_human"}  # fmt: skip
-    for pair in agree(rater_sets.llmjudge(folder), against="human", min_gain=2).pairs:
+    for pair in agree(rater_sets.llmjudge(folder), reference="human", min_gain=2).pairs:
         for name, key in names.items():
             value = published[f"llmjudge.judge.{pair.rater}.{key}"]
             yield _figure("LLMJudge", f"{pair.rater}, {name}", pair.estimates[name], value)
@@ -111,7 +111,7 @@ def _open_qa(folder: Path, published: dict[str, float], agree: Agree) -> Iterato
         "OpenQA", "three annotators, alpha_nominal", people.together["nominal"], published[f"{key}alpha_nominal_1_2_3"]
     )
     judges = ["gpt4", "text-davinci-003", "bem", "em", "contains", "f1"]
-    pairs = {pair.rater: pair for pair in agree(rows, against="verdict", min_gain=1, raters=["verdict", *judges]).pairs}
+    pairs = {pair.rater: pair for pair in agree(rows, reference="verdict", min_gain=1, raters=["verdict", *judges]).pairs}
     for judge in judges[:3]:
         for name, of in (("kappa", "kappa"), ("exact", "accuracy")):
             value = published[f"openqa.judge_{judge}.{of}"]
@@ -124,7 +124,7 @@ def _open_qa(folder: Path, published: dict[str, float], agree: Agree) -> Iterato
 
 
 def _fair_eval(folder: Path, published: dict[str, float], agree: Agree) -> Iterator[Figure]:
-    pairs = {pair.rater: pair for pair in agree(rater_sets.fair_eval(folder), against="people").pairs}
+    pairs = {pair.rater: pair for pair in agree(rater_sets.fair_eval(folder), reference="people").pairs}
     key = "gpt4_reviews.vs_human."
     for name, of in (("exact", "agreement"), ("kappa", "kappa"), ("kappa_quadratic", "kappa_quadratic")):
         yield _figure("FairEval", f"gpt-4, {name}", pairs["gpt-4"].estimates[name], published[key + of])
@@ -133,7 +133,7 @@ def _fair_eval(folder: Path, published: dict[str, float], agree: Agree) -> Itera
 
 
 def _wice(folder: Path, published: dict[str, float], agree: Agree) -> Iterator[Figure]:
-    for pair in agree(rater_sets.wice(folder), against="people", min_gain=2).pairs:
+    for pair in agree(rater_sets.wice(folder), reference="people", min_gain=2).pairs:
         names = {"auc": "auc_supported", "kappa": "kappa", "kappa_quadratic": "kappa_quadratic", "exact": "accuracy"}
         for name, of in names.items():
             if (value := published.get(f"wice.judge.{pair.rater}.{of}")) is not None:

@@ -133,6 +133,6 @@ def test_systems_weighed_together_are_as_weighed_alone(case: Case, whole: bool, 
     for line in shuffled:
         line["candidates"] = line["retrieved"][::-1]
     systems = {"a": Outputs(lines), "b": Outputs(shuffled)}
-    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk"} | ({} if whole else {"corpus": case.chunks})
+    options: dict[str, Any] = {"rule": case.rule, "unit": "chunk"} | ({} if whole else {"documents": case.chunks})
     together = sy.weigh(case.questions, systems, **options)
     assert_weighed_the_same(together, [sy.weigh(case.questions, {n: s}, **options) for n, s in systems.items()])

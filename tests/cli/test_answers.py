@@ -54,7 +54,7 @@ def test_labels_correct_means_unless_they_shall_not(tmp_path: Path, monkeypatch:
     assert said(*weigh, *labels, "-f", "json") == as_json(
         sy.evaluate("questions.jsonl", "run.jsonl", measures, **options)  # type: ignore[arg-type]
     )
-    assert "people alone" in said(*weigh, *labels)
+    assert "people alone" in said(*weigh, *labels, "-v")
     assert said(*weigh, "--no-labels") == said(*weigh)
     assert "--no-labels" in said(*weigh, *labels, "--no-labels", status=2)
 
@@ -76,7 +76,7 @@ def test_evaluate_says_what_python_says(files: Path) -> None:
         verdicts={"a": "a.parquet", "b": "b.parquet"},
     )
     assert text == as_json(scores)
-    one = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness", "--verdicts", "a.parquet")
+    one = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness", "--verdicts", "a.parquet", "-v")
     assert "Verdicts on the answers: by people." in one
     default = said("evaluate", "questions.jsonl", "a.jsonl", "-m", "faithfulness")
     assert "There were no verdicts on the answers, so the lexical judge gave some" in default
@@ -95,7 +95,7 @@ def test_compare_takes_off_what_anchors_show(tmp_path: Path, monkeypatch: pytest
         lines(tmp_path / f"{name}.jsonl", labelled.outputs(60))
     words = ("compare", "questions.jsonl", "a.jsonl", "b.jsonl", "-m", "faithfulness", *BOTH)
     assert "30 at least say how far their judges are apart" in said(*words, status=2)
-    taken = said(*words, "--anchors", "old.parquet", "new.parquet")
+    taken = said(*words, "--anchors", "old.parquet", "new.parquet", "-v")
     assert "verdicts of both judges on answers that were kept for it" in taken
     assert "none of them is by the judge of b" in said(*words, "--anchors", "old.parquet", "old.parquet", status=2)
     assert "no such file" in said(*words, "--anchors", "old.parquet", "gone.parquet", status=2).lower()
@@ -142,13 +142,15 @@ def test_a_gate_holds_what_is_not_judged_to_its_bound(files: Path) -> None:
 def test_verdicts_of_a_run_folder_are_those_that_judge_keeps(files: Path) -> None:
     lines(files / "four.jsonl", judged.questions())
     folder = run_folder(files / "hybrid")
-    before = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
+    before = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1", "-v")
     said("judge", "four.jsonl", folder)
-    after = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1")
+    after = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "-m", "answer_f1", "-v")
     assert "Verdicts on the answers: by lexical, from lexical.parquet." in after
     assert before.splitlines()[:4] == after.splitlines()[:4]
-    assert before.splitlines()[-1] == after.splitlines()[-1]  # The signature.
-    assert "from lexical.parquet" in said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical")
+    assert before.splitlines()[-2] == after.splitlines()[-2]  # The signature.
+    assert "from lexical.parquet" in said(
+        "evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "lexical", "-v"
+    )
     refusal = said("evaluate", "four.jsonl", folder, "-m", "faithfulness", "--judge", "llm", status=2)
     assert refusal == (
         "steelyard: hybrid: has verdicts by lexical, and none by 'llm'; name one that is there, or judge it "

@@ -63,7 +63,7 @@ def test_skipped_queries_are_empty_cells_and_nulls(demo: Path) -> None:
     made = json.loads(printed(*DEMO, *options, "-f", "json", cwd=demo))
     assert made["systems"]["keyword"]["per_query"]["zh-20"] == {"map": None}
     assert made["systems"]["keyword"]["counts"]["n"] == {"map": 37}
-    assert "are left out" in printed(*DEMO, *options, cwd=demo)
+    assert "are left out" in printed(*DEMO, *options, "-v", cwd=demo)
 
 
 def test_markdown_latex_and_trec(demo: Path) -> None:

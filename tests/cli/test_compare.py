@@ -26,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_table(demo: Path) -> None:
-    text = printed(*DEMO, cwd=demo, columns=200)
+    text = printed(*DEMO, "-v", cwd=demo, columns=200)
     assert re.search(
         r"^hybrid +0\.7911 +\+0\.1912 +\+31\.9% +\+0\.093 to \+0\.290 +<0\.001 +\+0\.61 +25/9/6 +better$", text, re.M
     )
@@ -36,7 +36,7 @@ def test_table(demo: Path) -> None:
 
 
 def test_missing_questions_are_left_out_where_asked(demo: Path) -> None:
-    text = printed(*DEMO, "--missing", "skip", cwd=demo, columns=200)
+    text = printed(*DEMO, "--missing", "skip", "-v", cwd=demo, columns=200)
     assert re.search(
         r"^hybrid +0\.7910 +\+0\.1757 +\+28\.6% +\+0\.080 to \+0\.272 +<0\.001 +\+0\.58 +24/9/6 +better$", text, re.M
     )
@@ -59,8 +59,13 @@ def test_missing_questions_count_the_same_in_every_way_to_compare(demo: Path) ->
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_tables_fit_the_terminal(columns: int, demo: Path) -> None:
-    text = printed(*DEMO, "-m", "ndcg@10", "-m", "mrr@10", cwd=demo, columns=columns)
-    assert max(map(len, text.splitlines())) <= columns
+    for explain in ((), ("-v",)):
+        text = printed(*DEMO, "-m", "ndcg@10", "-m", "mrr@10", *explain, cwd=demo, columns=columns)
+        *lines, following = text.splitlines()
+        assert max(map(len, lines)) <= columns
+        assert following.startswith(
+            "Next: steelyard report pilot.jsonl keyword.jsonl hybrid.jsonl -m ndcg@10 -m mrr@10 "
+        )
 
 
 def test_options_reach_the_comparison(demo: Path) -> None:
@@ -256,7 +261,7 @@ def test_leaderboard_of_37_real_runs() -> None:
     runs = sorted(shared(DL19, "runs_judged43_top100").glob("*.run.gz"))
     assert len(runs) == 37
     names = [path.name.removesuffix(".run.gz") for path in runs]
-    text = printed("compare", truth, *runs, columns=200)
+    text = printed("compare", truth, *runs, "-v", columns=200)
     rows = [line.split() for line in text.splitlines()[1:] if line.split() and line.split()[0] in names]
     assert sorted(row[0] for row in rows) == sorted(names)
     means = [float(row[1]) for row in rows]
@@ -280,14 +285,16 @@ def test_leaderboard_of_37_real_runs() -> None:
 
 
 def test_movers_of_two_runs(demo: Path) -> None:
-    text = printed(*DEMO, cwd=demo)
+    text = printed(*DEMO, "-v", cwd=demo)
     assert "From keyword to hybrid, ranks 1 to 10: mean overlap 0.73" in text
     assert text.count("Gained: ") == text.count("Lost: ") == 1
     assert "Gained: zh-20  ndcg@10 0.0000 → 0.7967 (+0.7967)\n个人资料泄露了，多久会通知我？" in text
     flat = " ".join(text.split())
     assert "judged@10 is 12% to 17%; the bounds of hybrid (0.791–0.971) and keyword (0.600–0.952) overlap" in flat
     assert max(map(len, text.splitlines())) <= 80
-    assert "Gained" not in printed(*DEMO, "--movers", "0", cwd=demo)
+    assert "Gained" not in printed(*DEMO, cwd=demo)
+    assert "Gained" not in printed(*DEMO, "-v", "--movers", "0", cwd=demo)
+    assert printed(*DEMO, "--movers", "2", cwd=demo).count("Gained: ") == 2
 
 
 def test_movers_of_several_runs_where_asked(demo: Path, tmp_path: Path) -> None:
@@ -317,7 +324,7 @@ def test_segments(demo: Path) -> None:
     whole = made["measures"]["ndcg@10"]
     parts = [part["measures"]["ndcg@10"] for part in made["segments"]["parts"].values()]
     assert sum(part["questions"] for part in parts) == whole["questions"]
-    text = printed(*DEMO, "--segments", "length", cwd=demo)
+    text = printed(*DEMO, "--segments", "length", "-v", cwd=demo)
     assert "ndcg@10 by length" in text
     assert "Length in tokens" in text
     assert "there are tag, language, length" in complaint(*DEMO, "--segments", "topic", cwd=demo)
@@ -331,7 +338,7 @@ def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text("q1\tshort\nq2\ta rather longer one\nq3\tone in the middle\n", "utf-8")
     runs = ("compare", "truth.txt", "x.run", "y.run")
     assert "--questions FILE" in complaint(*runs, "--segments", "length", cwd=tmp_path)
-    text = printed(*runs, "--segments", "language", "--questions", "queries.tsv", cwd=tmp_path)
+    text = printed(*runs, "--segments", "language", "--questions", "queries.tsv", "-v", cwd=tmp_path)
     assert re.search(r"^English +3 ", text, re.M)
     assert "\none in the middle\n" in text
 
@@ -339,7 +346,7 @@ def test_segments_need_texts_and_tags(demo: Path, tmp_path: Path) -> None:
 def test_chinese(demo: Path) -> None:
     from rich.cells import cell_len
 
-    text = printed(*DEMO, "--lang", "zh", "--segments", "language", "--margin", "0.02", cwd=demo)
+    text = printed(*DEMO, "--lang", "zh", "--segments", "language", "--margin", "0.02", "-v", cwd=demo)
     assert max(map(cell_len, text.splitlines())) <= 80
     assert "缺失的问题按 0 计：keyword 缺 1 个。" in text.replace("\n", "")
     assert re.search(r"^hybrid +更好$", text, re.M)
@@ -355,7 +362,9 @@ def test_ties_are_warned_of(tmp_path: Path) -> None:
     for name, score in (("tied", 5), ("clear", 9)):
         lines = (f"q{i} Q0 a 1 {score} {name}\nq{i} Q0 z 2 5 {name}\n" for i in range(4))
         (tmp_path / f"{name}.run").write_text("".join(lines))
-    text = " ".join(printed("compare", "truth.txt", "tied.run", "clear.run", "-m", "mrr@10", cwd=tmp_path).split())
+    text = " ".join(
+        printed("compare", "truth.txt", "tied.run", "clear.run", "-m", "mrr@10", "-v", cwd=tmp_path).split()
+    )
     assert "Ties could move mrr@10 of tied by 0.500 (0.500–1.000): 100% of the places looked at are tied" in text
     assert "give ties=average, as in mrr(ties=average)@10." in text
 
@@ -375,7 +384,7 @@ def test_run_folders_tell_their_settings(tmp_path: Path) -> None:
         )
         done = steelyard("run", f"{name}.toml", "-o", name, "-m", "mrr", cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
-    text = printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", "--unit", "chunk", cwd=tmp_path)
+    text = printed("compare", "asked.jsonl", "small", "large", "-m", "mrr", "--unit", "chunk", "-v", cwd=tmp_path)
     assert re.search(r"^setting +small +large\n─+\nchunk\.size +100 +200$", text, re.M)
     assert "Chunks are cut differently" in text
     same = printed("compare", "asked.jsonl", "large", "also-large", "-m", "mrr", cwd=tmp_path)
@@ -390,7 +399,9 @@ def test_names_and_queries_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     for name, order in (("x\x1b[31m", ["a\x07", "b\x9b"]), ("y", ["b\x9b", "a\x07"])):
         (tmp_path / f"{name}.json").write_text(json.dumps(dict.fromkeys(truth, order)))
     (tmp_path / "queries.tsv").write_text("".join(f"{query}\tring\x07 {i}\n" for i, query in enumerate(truth)), "utf-8")
-    text = printed("compare", "truth.json", "x\x1b[31m.json", "y.json", "--questions", "queries.tsv", cwd=tmp_path)
+    text = printed(
+        "compare", "truth.json", "x\x1b[31m.json", "y.json", "--questions", "queries.tsv", "-v", cwd=tmp_path
+    )
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert "ring␇" in text
 

@@ -60,7 +60,7 @@ def test_a_comparison_and_a_report_leave_out_the_same_questions(demo: Path) -> N
     printed("report", *runs, "-o", "report.json", cwd=demo)
     report = json.loads((demo / "report.json").read_text())
     assert report["comparison"]["measures"]["mrr"] == comparison["measures"]["mrr"]
-    assert "missing:skip; no_relevant:skip" in printed("compare", *runs, cwd=demo).replace("\n", " ")
+    assert "missing:skip; no_relevant:skip" in printed("compare", *runs, "-v", cwd=demo).replace("\n", " ")
 
 
 def test_a_weighing_keeps_the_options_of_counting() -> None:

@@ -111,7 +111,7 @@ def test_a_named_pipe_is_opened_once(folder: Path) -> None:
     ("command", "says"),
     [
         ("run -", "is no file; a configuration has a folder, from which its paths count"),
-        ("run --documents documents --questions -", "questions: standard input (-) cannot be read again"),
+        ("run --documents documents --questions -", "questions: standard input (-) cannot be read a second time"),
         ("evaluate - -", "standard input (-) can be read once only"),
         ("evaluate pilot.jsonl hybrid.jsonl --documents -", "standard input: holds no chunks"),
     ],

@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_they_are_counted_and_named(folder: Path, lang: str, note: str) -> None:
     pytest.importorskip("bm25s", reason="the default index needs the extra rag")
     for command in (
-        ("run", "-d", "cisi", "-q", "cisi", "-o", f"runs/{lang}"),
+        ("run", "--documents", "cisi", "--questions", "cisi", "-o", f"runs/{lang}"),
         ("evaluate", "cisi", f"runs/{lang}"),
         ("report", "cisi", f"runs/{lang}"),
         ("gate", f"runs/{lang}", "--truth", "cisi", "--max-missing", 0),

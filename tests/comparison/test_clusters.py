@@ -112,7 +112,7 @@ def test_tests_of_single_questions_are_refused(test: str) -> None:
 def test_too_few_clusters_for_a_test_are_named() -> None:
     codes = np.repeat(np.arange(4), 9)
     comparison = sy.compare(clustered(codes, VALUES[:2]), test="randomization")
-    text = comparison.text(lang="en")
+    text = comparison.text(lang="en", explain=True)
     assert "this test cannot show anything with fewer than 6 clusters" in text
     assert "36 questions in 4 clusters" in text
     assert "4 clusters are few: intervals are wide" in text

@@ -181,7 +181,7 @@ def test_it_is_said_in_every_format_and_language() -> None:
         ("zh", ("裁判偏移", "b 与 a 的判定方式不同")),
     ):
         for name in ("table", "markdown", "latex"):
-            text = comparison.text(name, lang=lang)
+            text = comparison.text(name, lang=lang, explain=True)
             assert said[0] in text
         assert said[1] in comparison.text("markdown", lang=lang).replace("\\_", "_")
     content = comparison.data()

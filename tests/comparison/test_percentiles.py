@@ -103,12 +103,14 @@ def test_too_few_values_are_no_test() -> None:
 def test_the_text_says_by_ranks_and_not_t(lang: str) -> None:
     words = read_words(lang)
     scores = times(a=BASE, b=LATER, c=BASE[::-1])
-    alone = sy.compare(scores.filter(measures=P95), margin=9.0, baseline="a").text(lang=words.code, width=500)
+    alone = sy.compare(scores.filter(measures=P95), margin=9.0, baseline="a").text(
+        lang=words.code, width=500, explain=True
+    )
     assert words("compare.test.ranks") in alone
     assert words("compare.head.value") in alone
     assert words("compare.test.t") not in alone
     assert words("compare.effect") not in alone
-    mixed = sy.compare(scores.filter(measures=["latency_ms", P95])).text(lang=words.code, width=500)
+    mixed = sy.compare(scores.filter(measures=["latency_ms", P95])).text(lang=words.code, width=500, explain=True)
     assert words("compare.percentiles", measures=P95) in mixed
 
 

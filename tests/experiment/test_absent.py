@@ -106,7 +106,8 @@ def beir(tmp_path: Path) -> Path:
 )  # fmt: skip
 def test_commands_say_it(beir: Path, lang: str, note: str, of_documents: str, stage: str, in_report: str) -> None:
     def text(command: str, truth: str, *options: str) -> str:
-        done = steelyard(command, truth, "run.jsonl", *options, "--lang", lang, columns=999, cwd=beir)
+        explain = ["-v"] if command == "evaluate" else []
+        done = steelyard(command, truth, "run.jsonl", *options, *explain, "--lang", lang, columns=999, cwd=beir)
         assert not done.stderr
         return done.stdout.decode()
 

@@ -93,7 +93,7 @@ def texts(own: Calibration | None, lang: str) -> tuple[str, str]:
     words = read_words(lang)
     run = judge_run(QUESTIONS, OUTPUTS, options=JudgeOptions(calibration=own, save=False))
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=run.verdicts)
-    return run.text(lang=words.code, width=300), scores.text(lang=words.code, width=300)
+    return run.text(lang=words.code, width=300), scores.text(lang=words.code, width=300, explain=True)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -102,7 +102,7 @@ def test_the_command_lets_judges_vote(folder: Path) -> None:
     text = run.text(lang="en", width=80).splitlines()
     assert done.stdout.decode().splitlines()[:8] == text[:8]
     scores = steelyard(
-        "evaluate", "q.jsonl", "o=o.jsonl", "-m", "faithfulness", "--verdicts", "panel.parquet", cwd=folder
+        "evaluate", "q.jsonl", "o=o.jsonl", "-m", "faithfulness", "--verdicts", "panel.parquet", "-v", cwd=folder
     )
     assert "by panel" in scores.stdout.decode()
 

@@ -145,5 +145,5 @@ def test_several_scores_put_together_keep_them() -> None:
 def test_tables_say_which_intervals_are_by_ranks() -> None:
     scores = sy.evaluate(TRUTH, RUN, ["mrr", "mrr:p10"])
     for code, note in (("en", "by ranks whatever the distribution: mrr:p10."), ("zh", "与分布无关：mrr:p10。")):
-        assert note in scores.text(lang=code, width=500)
-    assert "by ranks" not in sy.evaluate(TRUTH, RUN, "mrr").text(lang="en", width=500)
+        assert note in scores.text(lang=code, width=500, explain=True)
+    assert "by ranks" not in sy.evaluate(TRUTH, RUN, "mrr").text(lang="en", width=500, explain=True)

@@ -60,9 +60,9 @@ def test_a_comparison_is_of_the_means_and_says_so() -> None:
     assert comparison.components.equals(scores.components)
     assert comparison.sensitivity is not None
     assert comparison.sensitivity.mean[0, 0] == pytest.approx(scores.means[0, 0])
-    text = comparison.text(lang="en")
+    text = comparison.text(lang="en", explain=True)
     assert "bm25 is the mean of 3 runs, question by question. Standard deviations: mrr " in text
-    assert "bm25 为 3 次运行的逐题平均" in comparison.text(lang="zh")
+    assert "bm25 为 3 次运行的逐题平均" in comparison.text(lang="zh", explain=True)
 
 
 def test_one_repeat_is_a_run() -> None:

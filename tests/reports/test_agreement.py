@@ -33,7 +33,7 @@ def rows(spec: dict[str, Any], layer: int) -> list[dict[str, Any]]:
 
 
 def test_confusion_counts_labels() -> None:
-    spec = drawn(against="human")["confusion"]
+    spec = drawn(reference="human")["confusion"]
     counts = {(row["true"], row["said"]): row["items"] for row in rows(spec, 0)}
     assert counts["2", "1"] == np.sum((TRUTH == 2) & (JUDGED == 1))
     assert sum(counts.values()) == 90
@@ -41,16 +41,16 @@ def test_confusion_counts_labels() -> None:
 
 
 def test_reliability_is_what_the_reference_says_of_a_label() -> None:
-    share = {row["label"]: row for row in rows(drawn(against="human", min_gain=1)["reliability"], 0)}
+    share = {row["label"]: row for row in rows(drawn(reference="human", min_gain=1)["reliability"], 0)}
     positive = TRUTH[JUDGED == 2] >= 1
     assert share[2]["value"] == pytest.approx(positive.mean())
     assert (share[2]["low"], share[2]["high"]) == pytest.approx(wilson_interval(int(positive.sum()), len(positive)))
-    mean = {row["label"]: row for row in rows(drawn(against="human")["reliability"], 0)}
+    mean = {row["label"]: row for row in rows(drawn(reference="human")["reliability"], 0)}
     assert mean[2]["value"] == pytest.approx(TRUTH[JUDGED == 2].mean())
 
 
 def test_scores_are_drawn_by_tenths() -> None:
-    points = rows(drawn(data=labels(human=TRUTH, judge=SCORES), against="human", min_gain=1)["reliability"], 0)
+    points = rows(drawn(data=labels(human=TRUTH, judge=SCORES), reference="human", min_gain=1)["reliability"], 0)
     assert len(points) == 10
     assert sum(row["items"] for row in points) == 90
     assert points[0]["label"] == pytest.approx(np.sort(SCORES)[:9].mean())
@@ -68,5 +68,5 @@ def test_nothing_is_drawn_of_what_is_not_there() -> None:
 
 
 def test_pictures_speak_chinese() -> None:
-    for spec in drawn(against="human", min_gain=1, lang="zh").values():
+    for spec in drawn(reference="human", min_gain=1, lang="zh").values():
         assert any("\u4e00" <= character <= "\u9fff" for character in spec["title"])

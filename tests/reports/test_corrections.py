@@ -76,7 +76,9 @@ def test_several_systems_are_named() -> None:
 
 @pytest.mark.parametrize("format", ["csv", "json", "latex", "markdown", "table", "trec"])
 def test_every_format_has_them_where_there_are_any(format: str) -> None:
-    with_labels, without = (weighed(["run"], labels=labels).text(format, lang="en") for labels in (None, False))
+    with_labels, without = (
+        weighed(["run"], labels=labels).text(format, lang="en", explain=True) for labels in (None, False)
+    )
     if format in ("table", "markdown", "latex"):
         assert with_labels != without
         assert "are worth" in with_labels.replace("\n", " ")

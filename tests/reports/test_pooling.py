@@ -117,7 +117,7 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
     pooled = pool(
-        tmp_path, kind="quotes", n=3, into="gold.jsonl", questions=questions, sources=[DOCUMENTS], unit="document"
+        tmp_path, task="quotes", n=3, into="gold.jsonl", questions=questions, sources=[DOCUMENTS], unit="document"
     )
     quotes = [[{"doc": "h1", "start": 0, "end": 5, "quote": "Hall 1"}], [], "?"]
     take([saved(pooled.form, "ann", quotes, key="quotes"), saved(pooled.form, "bob", quotes[:1], key="quotes")])
@@ -127,7 +127,7 @@ def test_quotes_become_evidence(tmp_path: Path) -> None:
         first: [{"doc": "h1", "quote": "Hall 1"}]
     }
     assert [{k: v for k, v in line.items() if k != "evidence"} for line in lines] == QUESTIONS
-    more = pool(tmp_path, "more", kind="quotes", n=99, into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
+    more = pool(tmp_path, "more", task="quotes", n=99, into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
     assert more.n_before == 1
     assert first not in {own.query_id for own in more.asked}
     take(saved(more.form, "ann", [[{"doc": more.asked[0].texts[0][0], "quote": "Hall 1"}]], key="quotes"))
@@ -144,7 +144,7 @@ def test_quotes_are_added_to_questions_of_any_form(name: str, tmp_path: Path) ->
     columns = {key: [line[key] for line in QUESTIONS] for key in QUESTIONS[0]}
     texts = {"q.json": json.dumps(QUESTIONS), "columns.json": json.dumps(columns), "q.txt": "\n".join(columns["query"])}
     (tmp_path / name).write_text(texts[name], encoding="utf-8")
-    pooled = pool(tmp_path, kind="quotes", into="gold.jsonl", questions=tmp_path / name, sources=[DOCUMENTS])
+    pooled = pool(tmp_path, task="quotes", into="gold.jsonl", questions=tmp_path / name, sources=[DOCUMENTS])
     quote = {"doc": pooled.asked[0].texts[0][0], "quote": "Hall 1"}
     take(saved(pooled.form, "ann", [[quote]], key="quotes"))
     before, after = sy.Questions.read(tmp_path / name), sy.Questions.read(tmp_path / "gold.jsonl")
@@ -156,7 +156,7 @@ def test_quotes_are_added_to_questions_of_any_form(name: str, tmp_path: Path) ->
 def test_quotes_that_are_none_are_refused(quotes: object, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
-    pooled = pool(tmp_path, kind="quotes", into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
+    pooled = pool(tmp_path, task="quotes", into="gold.jsonl", questions=questions, sources=[DOCUMENTS])
     with pytest.raises(sy.InputError, match=r"ann.json: item .*: a quote is no text of"):
         take(saved(pooled.form, "ann", [quotes], key="quotes"))
 
@@ -164,10 +164,10 @@ def test_quotes_that_are_none_are_refused(quotes: object, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "words"}, "no form is for 'words'; there are grades and quotes"),
+        ({"task": "words"}, "no form is for 'words'; there are grades and quotes"),
         ({"into": "qrels.txt"}, "qrels.txt: cannot say who decided; name a file in JSONL"),
-        ({"kind": "quotes"}, "questions that quotes are added to are a file; name that"),
-        ({"kind": "quotes", "adjudicate": True}, "nothing to adjudicate"),
+        ({"task": "quotes"}, "questions that quotes are added to are a file; name that"),
+        ({"task": "quotes", "adjudicate": True}, "nothing to adjudicate"),
         ({"n": 0}, "n is 0, not 1 or more"),
         ({"scale": "0-5"}, "no scale is called '0-5'"),
     ],

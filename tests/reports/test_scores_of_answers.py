@@ -61,12 +61,12 @@ def test_parts_bring_the_report_back() -> None:
 def test_a_table_shows_what_each_measure_has(format: str) -> None:
     truth = {str(q): {"c": 1} for q in range(1, 5)}
     scores = sy.evaluate(truth, outputs(), ["ndcg@5", "faithfulness"], verdicts=verdicts(*FOUR), questions=questions())
-    text = scores.text(format, lang="en")
+    text = scores.text(format, lang="en", explain=True)
     cells = [line.replace("|", " ").split() for line in text.splitlines() if "faithfulness" in line or "ndcg@5" in line]
     assert cells[0] == ["ndcg@5", "1.0000", "0.164–1.000", "4", "0", "0", "0", "100%"]
     assert cells[1] == ["faithfulness", "0.6667", "–", "1", "0", "–", "1", "–"]
     several = sy.evaluate(truth, RUNS, ["faithfulness", "ndcg@5"], verdicts=VERDICTS, questions=questions())
-    lines = several.text(format, lang="en").splitlines()
+    lines = several.text(format, lang="en", explain=True).splitlines()
     assert lines[0].replace("|", " ").split() == ["system", "faithfulness", "ndcg@5", "not", "judged"]
 
 

@@ -21,6 +21,7 @@ from steelyard.cli.terminal import write_result
 from steelyard.io.named import run_paths
 from steelyard.io.source import source_of
 from steelyard.io.write import refuse_overwriting
+from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 from steelyard.reports.writing import chosen_format
 
@@ -83,7 +84,7 @@ class Call:
         view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
         write_result(result, self.format, self.output, **view)
         if following and self.output is None and self.format == "table":
-            print(self.words("brief.next", command=shlex.join(["steelyard", *following])))
+            print(visible(self.words("brief.next", command=shlex.join(["steelyard", *following]))))
 
 
 def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None]:

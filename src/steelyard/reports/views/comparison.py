@@ -35,6 +35,7 @@ from steelyard.reports.views.comparison_notes import (
     needed_notes,
     secondary_notes,
     tie_notes,
+    unlabelled_notes,
     unsure_orders,
     weighing_notes,
 )
@@ -49,6 +50,7 @@ from steelyard.reports.views.verdicts import (
     group_letters,
     headline,
     interval_text,
+    no_test_text,
     signed_ends,
     verdict_ends,
     verdict_text,
@@ -123,10 +125,12 @@ def _cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     """What endangers the verdict, the gravest first."""
     primary, rows = comparison.primary, comparison.rows[comparison.primary]
     if comparison.sensitivity is not None:
+        yield from unlabelled_notes(comparison.sensitivity, 0, words)
         labelled = np.full(len(comparison.sensitivity.systems), comparison.sensitivity.labelled)
         yield from unsure_orders(comparison.sensitivity, labelled, words)
     yield from missing_notes(comparison, words)
     yield from left_out_notes(comparison, primary, words)
+    yield from _untested_notes(comparison, words)
     yield from label_correction_notes(comparison, primary, words)
     yield from shared_documents(comparison.recipe, words, n=rows[0].n, n_clusters=rows[0].n_clusters)
     yield from dangers(comparison.notes, words, n_systems=len(rows))
@@ -269,10 +273,26 @@ def segment_sheets(comparison: Comparison, words: Words) -> Iterator[Sheet]:
         }
         columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
         notes = list(_notes(comparison, segmentation, words)) if position == 0 else []
-        untested = {row.reason for _, row, _ in rows if row.verdict == "no test"}
-        notes += [words("compare.segments.no_test")] if untested - _OTHERWISE else []
-        notes += [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
+        notes += untested_segments([row for _, row, _ in rows], words)
         yield sheet_of(rows, [Column[_SegmentRow](title, lambda own: own[0]), *columns], notes)
+
+
+def untested_segments(rows: Sequence[ComparisonRow], words: Words) -> list[str]:
+    """Why some segments have no test."""
+    untested = {row.reason for row in rows if row.verdict == "no test"}
+    notes = [words("compare.segments.no_test")] if untested - _OTHERWISE else []
+    return notes + [words(f"compare.segments.{few}") for few in _FEW if few.replace("_", " ") in untested]
+
+
+def _untested_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """Why systems have no test by the first measure, and segments by any."""
+    for row in comparison.rows[comparison.primary]:
+        if row.verdict == "no test" and row.reason != "other judge":
+            reason = no_test_text(row, words)
+            yield words("scores.gold.of", systems=row.system, note=words("compare.verdict.no_test", reason=reason))
+    yield from untested_segments(
+        [row for part in comparison.segments.values() for rows in part.rows.values() for row in rows], words
+    )
 
 
 def segment_text(name: str, by: str | None, words: Words) -> str:

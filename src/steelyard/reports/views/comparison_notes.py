@@ -213,11 +213,14 @@ def _role(comparison: Comparison) -> str:
 
 def label_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:
     """Warnings where a system has no labelled document, and where labels could change the order of systems."""
-    if not bounds.labelled:
-        return []
-    shares = zip(bounds.systems, bounds.judged[:, j].tolist(), strict=True)
-    notes = [words("scores.nothing.judged", system=system) for system, share in shares if share == 0]
-    return notes + _order_notes(bounds, j, words)
+    return [*unlabelled_notes(bounds, j, words), *_order_notes(bounds, j, words)] if bounds.labelled else []
+
+
+def unlabelled_notes(bounds: Sensitivity, j: int, words: Words) -> Iterator[str]:
+    """Which systems have no labelled document, although documents are what labels are of."""
+    for system, share in zip(bounds.systems, bounds.judged[:, j].tolist(), strict=True):
+        if bounds.labelled and share == 0:
+            yield words("scores.nothing.judged", system=system)
 
 
 def _order_notes(bounds: Sensitivity, j: int, words: Words) -> list[str]:

@@ -164,11 +164,10 @@ def _run_blocks(run: WeighedRun, look: Look) -> Iterator[Block]:
 
 
 def _brief_run(run: WeighedRun, look: Look) -> Iterator[Block]:
-    """How the run went, without notes of its documents, and its means."""
-    notes = {look.words("runs.note", note=note_text(note, look.words)) for note in run.folder.notes}
-    lines = run_lines(run.folder, run.n_before, look.words)
-    yield Text("\n".join(line for line in lines if line not in notes))
-    yield from brief_sheets(run.scores, look)
+    """How the run went, and its means; notes of its documents are cautions."""
+    lines = [*run_lines(run.folder, run.n_before, look.words)][len(run.folder.notes) :]
+    yield Text("\n".join(lines), "laid out")
+    yield from brief_sheets(run.scores, look, more=[note_text(note, look.words) for note in run.folder.notes])
 
 
 def sweep_picture(swept: Swept, words: Words) -> Intervals | None:

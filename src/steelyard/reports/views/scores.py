@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -364,9 +364,13 @@ _MEAN, _USUAL_WIDTH = ("mean", "interval", "judge"), 80
 
 
 def brief_sheets(
-    scores: Scores, look: Look, *, per_query: bool = False, profile: Profile | str | None = None
-) -> Iterator[Sheet]:
-    """Means and intervals in one table, and what to be careful with; values of questions, and ratings, if asked for."""
+    scores: Scores, look: Look, *, per_query: bool = False, profile: Profile | str | None = None,
+    more: Iterable[str] = (),
+) -> Iterator[Sheet]:  # fmt: skip
+    """Means and intervals in one table, and what to be careful with; values of questions, and ratings, if asked for.
+
+    more   cautions of what is not in the scores
+    """
     words = look.words
     if per_query:
         yield per_query_sheet(scores, words)
@@ -374,7 +378,7 @@ def brief_sheets(
     sheets = [replace(rated, notes=[]) for rated in ratings]
     if {row[0] for rated in ratings for row in rated.rows} != {*map(str, scores.measures)}:
         sheets.insert(0, (_brief_system if len(scores.systems) == 1 else _brief_leaderboard)(scores, look))
-    sheets[-1].notes = careful(score_cautions(scores, words), look)
+    sheets[-1].notes = careful([*score_cautions(scores, words), *more], look)
     yield from sheets
 
 
