@@ -111,7 +111,9 @@ def _open_qa(folder: Path, published: dict[str, float], agree: Agree) -> Iterato
         "OpenQA", "three annotators, alpha_nominal", people.together["nominal"], published[f"{key}alpha_nominal_1_2_3"]
     )
     judges = ["gpt4", "text-davinci-003", "bem", "em", "contains", "f1"]
-    pairs = {pair.rater: pair for pair in agree(rows, reference="verdict", min_gain=1, raters=["verdict", *judges]).pairs}
+    pairs = {
+        pair.rater: pair for pair in agree(rows, reference="verdict", min_gain=1, raters=["verdict", *judges]).pairs
+    }
     for judge in judges[:3]:
         for name, of in (("kappa", "kappa"), ("exact", "accuracy")):
             value = published[f"openqa.judge_{judge}.{of}"]

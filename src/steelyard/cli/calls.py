@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,7 +85,17 @@ class Call:
         view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
         write_result(result, self.format, self.output, **view)
         if following and self.output is None and self.format == "table":
-            print(visible(self.words("brief.next", command=shlex.join(["steelyard", *following]))))
+            command = " ".join(map(_shell_word, ["steelyard", *following]))
+            print(visible(self.words("brief.next", command=command)))
+
+
+def _shell_word(text: str) -> str:
+    """A word as a shell takes it; names in any script need no quotes.
+
+    >>> _shell_word("run=中文.jsonl"), _shell_word("two words.jsonl")
+    ('run=中文.jsonl', "'two words.jsonl'")
+    """
+    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else shlex.quote(text)
 
 
 def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None]:

@@ -12,13 +12,16 @@ from steelyard.base.notes import Note
 from steelyard.experiment.table.arrays import SHARED_GOLD
 from steelyard.experiment.table.scores import Scores
 from steelyard.reports.views.notes import cluster_notes, is_wider, notes_of_systems
-from steelyard.reports.views.numbers import number
+from steelyard.reports.views.numbers import number, percent
 from steelyard.reports.views.view import Look
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
 
 NAMED = 4
 """So many systems, or gold documents, are named at most."""
+
+MOST_JUDGED = 0.995
+"""Share of labelled documents from which on the others are not named."""
 
 _LINES, _USUAL_WIDTH = 3, 80
 """Lines that cautions take at most, and columns where a terminal does not say how many it has."""
@@ -66,7 +69,7 @@ def lost_questions(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def lost_gold(scores: Scores, words: Words, absent: Sequence[str] = ()) -> Iterator[str]:
-    """Gold that no chunk holds, that is not in the corpus (absent), or that questions lack; and an unknown corpus."""
+    """Gold that no chunk holds, that is not in the corpus (absent), or that questions lack."""
     for mapping, system in zip(scores.gold, scores.systems, strict=True):
         if mapping is not None and mapping.lost and not mapping.unwinnable:
             yield words("page.care.lost", n=len(mapping.lost), total=mapping.n_pieces, system=visible(system))
@@ -75,11 +78,27 @@ def lost_gold(scores: Scores, words: Words, absent: Sequence[str] = ()) -> Itera
     without = int((scores.no_relevant[:, 0] & ~scores.unwinnable).all(axis=0).sum())
     if without and scores.primary not in scores.without_gold:
         yield words("page.care.no_relevant", n=without)
+
+
+def unknown_corpus(scores: Scores, words: Words) -> Iterator[str]:
+    """That not all chunks are known, where the gold is evidence that any chunk may hold."""
     if not scores.of_answers.all() and any(
         mapping is not None and not mapping.complete and mapping.unit == "chunk" and mapping.n_pieces
         for mapping in scores.gold
     ):
         yield words("page.care.corpus")
+
+
+def unlabelled_share(scores: Scores, words: Words) -> Iterator[str]:
+    """Which share of the documents that the first measure looks at has a label, of the system with the smallest."""
+    rows = scores.mean().filter(measure=str(scores.primary)).iter_rows(named=True)
+    of_systems = [(row["judged"], visible(row["system"])) for row in rows]
+    shares = [
+        own for own, by_id in zip(of_systems, scores.by_id.tolist(), strict=True) if by_id and own[0] < MOST_JUDGED
+    ]
+    if shares:
+        share, system = min(shares)
+        yield words("page.care.unjudged", share=percent(share), system=system, n=len(shares))
 
 
 def shared_documents(

@@ -40,7 +40,7 @@ from steelyard.reports.views.comparison_notes import (
     weighing_notes,
 )
 from steelyard.reports.views.corrections import label_correction_notes, labels_json
-from steelyard.reports.views.notes import notes_json, signature_note
+from steelyard.reports.views.notes import component_notes, notes_json, signature_note
 from steelyard.reports.views.numbers import number, p_text, percent, signed
 from steelyard.reports.views.picture import Intervals, Kind, Mark
 from steelyard.reports.views.verdicts import (
@@ -137,6 +137,7 @@ def _cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     if comparison.settings is not None:
         yield from settings_notes(comparison.settings, words)
     yield from letter_notes(comparison, primary, words)
+    yield from component_notes(comparison.components, words)
 
 
 def comparison_picture(comparison: Comparison, words: Words) -> Intervals | None:

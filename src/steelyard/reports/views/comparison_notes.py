@@ -19,7 +19,7 @@ from steelyard.comparison.sensitivity import (
     overlapping,
 )
 from steelyard.measures import make
-from steelyard.reports.views.cautions import NAMED
+from steelyard.reports.views.cautions import MOST_JUDGED, NAMED
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems
 from steelyard.reports.views.numbers import ends, number, percent
 from steelyard.reports.visible import visible
@@ -27,9 +27,6 @@ from steelyard.reports.words import Words
 
 _MANY_SYSTEMS = 10
 """From so many on, fewer than twice as many questions are few."""
-
-_MOST_JUDGED = 0.995
-"""Share of labelled documents from which on the others are not named."""
 
 
 def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterator[str]:
@@ -265,7 +262,7 @@ def unsure_orders(bounds: Sensitivity, by_id: Bools, words: Words) -> Iterator[s
         yield words("page.care.overlap", listed=words.listed(pairs, NAMED), measure=measure, n=len(pairs))
     if tied := [visible(system) for system in moved_by_ties(bounds, 0)]:
         yield words("page.care.ties", listed=words.listed(tied, NAMED), measure=measure, n=len(tied))
-    judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in labelled if bounds.judged[i, 0] < _MOST_JUDGED]
+    judged = [(bounds.judged[i, 0], visible(bounds.systems[i])) for i in labelled if bounds.judged[i, 0] < MOST_JUDGED]
     if judged:
         share, system = min(judged)
         yield words("page.care.unjudged", share=percent(share), system=system, n=len(judged))

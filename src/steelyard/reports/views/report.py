@@ -18,7 +18,7 @@ from steelyard.judges.verdict import Label, Problem, State
 from steelyard.reports.contents import Contents
 from steelyard.reports.details.details import Judging
 from steelyard.reports.details.limits import shortened
-from steelyard.reports.views.cautions import NAMED, lost_gold, lost_questions
+from steelyard.reports.views.cautions import NAMED, lost_gold, lost_questions, unknown_corpus
 from steelyard.reports.views.comparison import MARKS, drift_sheet, measure_sheets
 from steelyard.reports.views.comparison_notes import method_notes, unsure_orders
 from steelyard.reports.views.corrections import corrected_sheet
@@ -167,6 +167,7 @@ def care(contents: Contents, words: Words) -> list[str]:
         *_mistakes(contents, words),
         *lost_questions(contents.scores, words),
         *lost_gold(contents.scores, words, [*contents.details.absent]),
+        *unknown_corpus(contents.scores, words),
         *unsure_orders(contents.sensitivity, contents.scores.by_id, words),
         *_run_notes(contents, words),
     ]

@@ -18,7 +18,15 @@ from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.recipes import comparable
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures.perfect import OF_IDEALS
-from steelyard.reports.views.cautions import careful, dangers, lost_gold, lost_questions, shared_documents
+from steelyard.reports.views.cautions import (
+    careful,
+    dangers,
+    lost_gold,
+    lost_questions,
+    shared_documents,
+    unknown_corpus,
+    unlabelled_share,
+)
 from steelyard.reports.views.corrections import corrected_sheet, correction_notes
 from steelyard.reports.views.notes import (
     component_notes,
@@ -388,13 +396,17 @@ def score_cautions(scores: Scores, words: Words) -> Iterator[str]:
     yield from _judged_notes(scores, words)
     yield from lost_questions(scores, words)
     yield from lost_gold(scores, words)
+    if len(scores.systems) == 1:  # Of several, a column has it.
+        yield from unlabelled_share(scores, words)
     yield from answer_notes(scores, words)
     yield from correction_notes(scores, words)
     n_clusters = None if scores.clustering is None else scores.clustering.n
     yield from shared_documents(scores.recipe, words, n=len(scores.query_ids), n_clusters=n_clusters)
     yield from dangers(scores.notes, words, n_systems=len(scores.systems))
+    yield from unknown_corpus(scores, words)
     yield from other_intervals(scores, words)
     yield from _unjudged_notes(scores, words)
+    yield from component_notes(scores.components, words)
 
 
 def _brief_system(scores: Scores, look: Look) -> Sheet:

@@ -34,7 +34,7 @@ class Column(Generic[Row]):
     optional: bool = False
 
 
-_NUMBER = re.compile(r"[<>≥≤~≈†$¥+−–-]{0,3} ?\d|[+−]?∞")
+_NUMBER = re.compile(r"[<>≥≤~≈†$¥+−–-]{0,3} ?[+−]?\d|[+−]?∞")
 """The beginning of a cell with a number, a limit, a change or an amount of money."""
 
 
@@ -59,7 +59,8 @@ class Sheet:
         >>> Sheet(["", "", ""], [["bm25", "≥ 0.5", "open (3)"], ["dense", "–", "–"]]).columns_of_words()
         {0, 2}
         """
-        return {c for c in range(len(self.header)) if not any(_NUMBER.match(row[c]) for row in self.rows)}
+        columns = [[row[c] for row in self.rows] for c in range(len(self.header))]
+        return {c for c, cells in enumerate(columns) if {*cells} - {"–"} and not any(map(_NUMBER.match, cells))}
 
 
 GAP = 3
