@@ -289,7 +289,7 @@ def test_nothing_may_be_recommended(tmp_path: Path) -> None:
 def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_empty(tmp_path: Path) -> None:
     bench = rerank_bench(
         tmp_path, config={key: value for key, value in CONFIG.items() if key not in ("load", "value")},
-        choice=changed("choice", cost=None, holds_slo=None), costs=frame(frames.COSTS, []),
+        choice=changed("choice", cost=None, holds_slo=None, net=None), costs=frame(frames.COSTS, []),
         sustained=frame(frames.SUSTAINED, []), scalability=frame(frames.SCALABILITY, []),
         throughput=frame(frames.THROUGHPUT, []), latency=axes()["latency"].filter(loop="sequential"),
         returns=changed("returns", **dict.fromkeys(["cost", *VALUED])),
@@ -557,6 +557,15 @@ def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_money_is_written_as_people_read_it(value: float | None, currency: str, text: str) -> None:
     assert money(value, currency) == text
+
+
+def test_numbers_of_the_choice_have_the_digits_that_their_intervals_allow(tmp_path: Path) -> None:
+    wide = {"latency": changed("latency", p95=3.02, p95_low=2.1, p95_high=8.3),
+            "returns": changed("returns", net_per_day=7.8012, net_per_day_low=1.888, net_per_day_high=14.93)}  # fmt: skip
+    bench = rerank_bench(tmp_path, choice=changed("choice", p95=3.02, net=7.8012), **wide)
+    text = BenchReport(bench).text(lang="en")
+    assert "$7.80" not in text
+    assert "api@50       0.420   +0.120†      3.0      11.5       $0.002       +$7.8" in text
 
 
 def test_a_rate_that_was_not_found_has_no_number_of_candidates(tmp_path: Path) -> None:

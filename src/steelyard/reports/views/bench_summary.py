@@ -14,6 +14,8 @@ from steelyard.bench.bench import Bench
 from steelyard.bench.choice.returns import MIN_QUESTIONS, worth_of
 from steelyard.reports.views.bench_tables import (
     Row,
+    choice_rows,
+    cost_text,
     currency_of,
     difference_ends,
     goodness_of,
@@ -29,7 +31,7 @@ from steelyard.reports.views.bench_tables import (
 )
 from steelyard.reports.views.comparison import MARKS
 from steelyard.reports.views.notes import note_text
-from steelyard.reports.views.numbers import amount, decimals_of, milliseconds, money, number, p_text, percent, signed
+from steelyard.reports.views.numbers import amount, by_width, decimals_of, money, number, p_text, percent, signed
 from steelyard.reports.views.picture import Intervals, Kind, Mark, described
 from steelyard.reports.views.view import Column, Paragraph, Section, Sheet, sheet_of
 from steelyard.reports.visible import single_line
@@ -56,12 +58,12 @@ def summary_section(bench: Bench, words: Words) -> Section:
 
 def recommended_row(bench: Bench) -> Row | None:
     """The row of the choice that is recommended."""
-    return next((row for row in rows_of(bench.choice) if row["recommended"]), None)
+    return next((row for row in choice_rows(bench) if row["recommended"]), None)
 
 
 def shown_rows(bench: Bench) -> list[Row]:
     """The base, of each reranker the depth with the best mean, the smaller of equal ones; and what is preferred."""
-    rows, best = rows_of(bench.choice), dict[str, Row]()
+    rows, best = choice_rows(bench), dict[str, Row]()
     for row in rows:
         ahead = best.get(row["system"])
         if ahead is None or goodness_of(bench, row) > goodness_of(bench, ahead):
@@ -100,7 +102,7 @@ class _Summary:
 
     def __init__(self, bench: Bench, words: Words) -> None:
         self.bench, self.words, self.currency = bench, words, currency_of(bench)
-        self.choice, self.recommended = rows_of(bench.choice), recommended_row(bench)
+        self.choice, self.recommended = choice_rows(bench), recommended_row(bench)
         self.best = self._best()
 
     def headline(self) -> str:
@@ -161,8 +163,8 @@ class _Summary:
         same = (pl.col(name).eq_missing(value) for name, value in of.items())
         return next(iter(rows_of(getattr(self.bench, axis).filter(*same))), None)
 
-    def _a_day(self, net: float | None) -> str:
-        return self.words("bench.why.a_day", net=money(net, self.currency, sign=True))
+    def _a_day(self, net: float | None, low: float | None, high: float | None) -> str:
+        return self.words("bench.why.a_day", net=money(net, self.currency, sign=True, decimals=decimals_of(low, high)))
 
     def _net_ends(self, returns: Row) -> dict[str, str]:
         """The net benefit of a day, and both ends of its interval."""
@@ -204,11 +206,12 @@ class _Summary:
             unpreferred = (own for own in self.choice if own["reason"] == "not_more" and own["depth"] is not None)
             surest = max(unpreferred, key=lambda own: self._returns(own)["net_per_day_low"], default=None)
         by = self._cheap_by() if prefer == "cheap" else prefer if surest is None else "alike"
+        low, high = (self._returns(surest or row).get(f"net_per_day_{end}") for end in ("low", "high"))
         why = words(
             f"bench.why.by_{by}",
             ahead="" if surest is None else named(surest),
             best="" if row_name(row) == row_name(best) else words("bench.why.other", best=named(best)),
-            low=self._a_day(self._returns(surest or row).get("net_per_day_low")),
+            low=self._a_day(low, low, high),
             **values,
         )
         # Whether it is shown to be within the margin of the best, and which questions would show it.
@@ -270,11 +273,11 @@ class _Summary:
         """Quality of an option, and its net benefit; without [value] its cost, without a price its time."""
         words = self.words
         if row["net"] is not None:
-            more = self._a_day(row["net"])
+            more = self._a_day(row["net"], row["net_low"], row["net_high"])
         elif self._cheap_by() == "cost" and row["cost"] is not None:
-            more = words("bench.why.a_question", cost=money(row["cost"], self.currency))
+            more = words("bench.why.a_question", cost=cost_text(row, "cost"))
         else:
-            more = words("bench.why.ms", ms=milliseconds(row["p95"]))
+            more = words("bench.why.ms", ms=timed(row, "p95"))
         return words("bench.why.value", measure=row["measure"], mean=number(row["quality"], 3), more=more)
 
     def _quality(self, shown: Row) -> Iterator[str]:
@@ -292,9 +295,10 @@ class _Summary:
     def _latency(self, shown: Row) -> Iterator[str]:
         row, words = self._at("latency", shown, loop="sequential"), self.words
         if row is not None:
+            text = by_width(row["p95_least"], row["p95_greatest"])
             spread = "" if row["repetitions"] <= 1 else words(
-                "bench.line.spread", n=row["repetitions"], least=milliseconds(row["p95_least"]),
-                greatest=milliseconds(row["p95_greatest"]),
+                "bench.line.spread", n=row["repetitions"], least=text(row["p95_least"]),
+                greatest=text(row["p95_greatest"]),
             )  # fmt: skip
             yield words(
                 "bench.line.latency", p50=timed(row, "p50"), p95=timed(row, "p95"),
@@ -352,10 +356,10 @@ class _Summary:
         measure = rows[0]["measure"] if rows else words("bench.head.mean")
         texts = {
             "difference": self._difference_cell,
-            "p95": lambda row: milliseconds(row["p95"]),
+            "p95": lambda row: timed(row, "p95"),
             "rate": self._rate_cell,
-            "cost": self._cost_cell,
-            "net": self._net_cell,
+            "cost": lambda row: "–" if row["depth"] is None else cost_text(row, "cost"),
+            "net": lambda row: "–" if row["depth"] is None else cost_text(row, "net", sign=True),
         }
         columns = [
             Column[Row](self.bench.config.name, row_name),
@@ -380,14 +384,6 @@ class _Summary:
             return "–"
         rate, depth = sustained[0]["rate"], sustained[0]["depth"]
         return amount(rate) if rate is None or depth == row["depth"] else f"{amount(rate)} @{depth}"
-
-    def _cost_cell(self, row: Row) -> str:
-        costs = None if row["depth"] is None else self._at("costs", row)
-        return "–" if costs is None else money(costs["per_query"], costs["currency"] or "USD")
-
-    def _net_cell(self, row: Row) -> str:
-        net = None if row["depth"] is None else self._returns(row).get("net_per_day")
-        return money(net, self.currency, sign=True)
 
 
 # Care ----------------------------------------------------------------------------------------------------------------

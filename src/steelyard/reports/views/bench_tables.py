@@ -26,6 +26,7 @@ from steelyard.reports.views.numbers import (
     p_text,
     percent,
     signed,
+    significant,
 )
 from steelyard.reports.views.view import Column, Sheet, sheet_of
 from steelyard.reports.visible import single_line
@@ -85,6 +86,16 @@ def named(row: Row) -> str:
 def is_lower(bench: Bench, measure: str) -> bool:
     """True if lower values of a measure are better."""
     return any(str(own) == measure and not own.definition.higher_is_better for own in bench.scores.measures)
+
+
+def choice_rows(bench: Bench) -> list[dict[str, Any]]:
+    """The options of a bench in order, with the ends of the intervals of their P95 and net benefit."""
+    keys, rows = ["system", "depth"], in_order(bench.choice, bench.config)
+    axes = ((of_loop(bench.latency, "sequential"), "p95", "p95"), (bench.returns, "net_per_day", "net"))
+    for axis, name, own in axes:
+        ends = axis.select(*keys, *(pl.col(f"{name}_{end}").alias(f"{own}_{end}") for end in ("low", "high")))
+        rows = rows.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return [row | {"currency": currency_of(bench)} for row in rows_of(rows)]
 
 
 def goodness_of(bench: Bench, row: Row, name: str = "quality") -> float:
@@ -184,8 +195,13 @@ def _ends(name: str, text: Callable[[Row, str, Words], str]) -> Cell:
     return lambda row, words: text(row, name, words)
 
 
+def cost_text(row: Row, name: str, *, sign: bool = False) -> str:
+    """Money to the digits that its interval allows, where it has one."""
+    return money(row[name], _currency(row), sign=sign, decimals=_decimals(row, name))
+
+
 def _cost(name: str, *, sign: bool = False) -> Cell:
-    return lambda row, words: money(row[name], _currency(row), sign=sign, decimals=_decimals(row, name))
+    return lambda row, words: cost_text(row, name, sign=sign)
 
 
 def _decimals(row: Row, name: str) -> int | None:
@@ -197,9 +213,8 @@ def _timed(name: str) -> Cell:
     return lambda row, words: timed(row, name)
 
 
-_MILLISECONDS = (*_PERCENTILES, "service_p95", "ttft_p50", "ttft_p95", "itl_p50", "itl_p95", "fixed_ms",
-                 "ms_per_1k_tokens")  # fmt: skip
-_AMOUNTS = ("ms_per_pair", "tokens_per_s", "achieved", "goodput", "in_flight", "rate", "failing_rate", "tokens",
+_MILLISECONDS = (*_PERCENTILES, "service_p95", "ttft_p50", "ttft_p95", "itl_p50", "itl_p95", "ms_per_1k_tokens")
+_AMOUNTS = ("ms_per_pair", "achieved", "goodput", "in_flight", "rate", "failing_rate", "tokens",
             "gamma", "sigma", "kappa", "peak_users", "peak_rate")  # fmt: skip
 _TIMES = (*_PERCENTILES, "ttft_p95", "gamma", "sigma", "kappa")
 _COUNTS = ("n_short", "n_failed", "n_unstable", "n_repaired")
@@ -223,6 +238,10 @@ COLUMNS: dict[str, tuple[str, Cell]] = {
     # A loss that rounds to nothing has no sign.
     **{f"{name}_ends": ("interval", _ends(name, lambda row, name, words: ends_of(
         row, name, lambda end: percent(round(end, 2) + 0.0), words))) for name in ("captured", "relative_gain")},
+    # The time of no tokens is no surer than that of a thousand.
+    "fixed_ms": ("fixed_ms", lambda row, words: by_width(
+        row["ms_per_1k_tokens_low"], row["ms_per_1k_tokens_high"])(row["fixed_ms"])),
+    "tokens_per_s": ("tokens_per_s", _value("tokens_per_s", significant)),
     "slope_ends": ("interval", lambda row, words: ends_of(
         row, "ms_per_1k_tokens", by_width(row["ms_per_1k_tokens_low"], row["ms_per_1k_tokens_high"]), words)),
     # Of several repetitions the least and the greatest P95.
@@ -384,7 +403,8 @@ def _price_notes(rows: Sequence[Row], bench: Bench, words: Words) -> Iterator[st
         prices.setdefault(row["price"], row)
     for price, row in prices.items():
         if price is not None and row["source"] is not None:
-            yield words("bench.costs.source", price=price, source=row["source"], date=row["date"] or "–")
+            source = words("list.comma").join([row["source"], *([row["date"]] if row["date"] else [])])
+            yield words("bench.costs.source", price=price, source=source)
     yield from status_notes(rows, words)
 
 
@@ -414,7 +434,7 @@ def _returns(bench: Bench, words: Words) -> Iterator[Sheet]:
 
 def _choice(bench: Bench, words: Words) -> Iterator[Sheet]:
     """Quality, P95 and cost of all, which of them are on the front, and why one is recommended or not."""
-    if rows := [row | {"currency": currency_of(bench)} for row in rows_of(in_order(bench.choice, bench.config))]:
+    if rows := choice_rows(bench):
         quality = Column[Row](
             rows[0]["measure"], lambda row: number(row["quality"]), lambda row: goodness_of(bench, row)
         )

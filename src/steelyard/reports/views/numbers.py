@@ -130,8 +130,19 @@ def amount(value: float | None, digits: int = _DIGITS) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) >= 10 ** (digits - 1) or value == 0:
-        return f"{value:,.0f}".replace("-", "−")
+        return f"{value + 0.0:,.0f}".replace("-", "−")
     return f"{Decimal(f'{value:.{digits}g}'):f}".replace("-", "−")
+
+
+def significant(value: float | None) -> str:
+    """Three digits and no more, of large values too.
+
+    >>> significant(15_386_407.0), significant(96.04), significant(None)
+    ('15,400,000', '96', '–')
+    """
+    if value is None or not math.isfinite(value) or value == 0:
+        return amount(value)
+    return amount(float(f"{value:.{_DIGITS}g}"))
 
 
 def decimals_of(low: float | None, high: float | None) -> int | None:
