@@ -215,7 +215,7 @@ def test_an_interrupted_bench_and_a_folder_of_something_else_are_refused(tmp_pat
     (tmp_path / "c").mkdir()
     with pytest.raises(InputError, match="is a folder but neither of a run nor of a bench"):
         gate(tmp_path / "c", profile="reranker")
-    with pytest.raises(InputError, match="holds scores already, and verdicts is an option of weighing"):
+    with pytest.raises(InputError, match="holds scores already, and verdicts is an option of evaluating"):
         gate(bench(tmp_path / "d"), profile="reranker", verdicts=["x.json"])
 
 

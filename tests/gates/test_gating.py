@@ -291,7 +291,7 @@ def test_a_profile_says_which_measures_are_compared() -> None:
         ("b", "mrr(min_gain=2)", "baseline"),
     ]
     assert (found.level, found.outcome) == (None, "insufficient")
-    with pytest.raises(InputError, match=r"monitoring does not judge map; weigh .* -m hit_rate@5 -m mrr"):
+    with pytest.raises(InputError, match=r"monitoring does not judge map; evaluate .* -m hit_rate@5 -m mrr"):
         gate(scores_of([BASE, BASE], ["map"]), profile="monitoring", baseline="a", margin=0.01)
 
 
@@ -425,7 +425,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_bad_input_is_told(label: str) -> None:
     options, told = BAD[label]
     scores = scores_of([BASE, BASE], ["map" if label == "no measure of it" else "recall@5"])
-    with pytest.raises(InputError, match=told or "document-qa does not judge map; weigh .* -m recall@5 -m ndcg@5"):
+    with pytest.raises(InputError, match=told or "document-qa does not judge map; evaluate .* -m recall@5 -m ndcg@5"):
         gate(scores, **options)
 
 

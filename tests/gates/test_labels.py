@@ -173,7 +173,7 @@ def test_labels_of_a_run_folder_count_unless_told_otherwise(tmp_path: Path) -> N
     assert b"corrected by 24 labels of people" in corrected.stdout
     plain = sy.gate(folder, profile=profile(), truth=truth, labels=False, baseline=folder, margin=0.5)
     assert [(check.value, check.n_labels) for check in plain.checks] == [(1.0, 0), (0.0, 0)]
-    with pytest.raises(sy.InputError, match="these are scores, and labels is an option of weighing"):
+    with pytest.raises(sy.InputError, match="these are scores, and labels is an option of evaluating"):
         sy.gate(scores(), profile=profile(), labels=elsewhere)
 
 
