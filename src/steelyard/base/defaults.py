@@ -18,6 +18,8 @@ class DefaultMeasures:
 
     of_answers   where nothing is gold for what is retrieved, and there are answers; those that are undefined for all of
                  them, as they need a gold answer or citations, are left out
+    beside       in place of the last ones of what is retrieved, where every system has answers, too; undefined ones are
+                 left out
     """
 
     by_id: tuple[str, ...]
@@ -29,6 +31,7 @@ class DefaultMeasures:
         "answer_recall",
         "citation_validity",
     )
+    beside: tuple[str, ...] = ("faithfulness", "answer_f1")
 
 
 MEASURES = DefaultMeasures(
@@ -38,7 +41,7 @@ MEASURES = DefaultMeasures(
 """Of `evaluate`, and of a run folder whose configuration names none."""
 
 COMPARED_MEASURES = DefaultMeasures(
-    by_id=("ndcg@10",), by_evidence=("evidence_recall@5",), of_answers=("faithfulness",)
+    by_id=("ndcg@10",), by_evidence=("evidence_recall@5",), of_answers=("faithfulness",), beside=()
 )
 """Of `compare`."""
 

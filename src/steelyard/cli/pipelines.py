@@ -40,7 +40,8 @@ def run(
     settings = Config.of_options(config, **options)
     with call.progress(kept, after=0) as bars:
         weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
-    has_gold = weighed.scores.primary not in weighed.scores.without_gold
+    primary = weighed.scores.primary
+    has_gold = primary not in weighed.scores.without_gold and not primary.definition.of_answers
     paths = [settings.questions, weighed.folder.path]
     following = ["diagnose", *(short_path(path) for path in paths if path)] if has_gold else []
     call.write(weighed, following=following)

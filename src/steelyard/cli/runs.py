@@ -10,6 +10,7 @@ from steelyard.base.nearest import nearest
 
 if TYPE_CHECKING:
     from steelyard.cli.calls import Call
+    from steelyard.experiment.table.scores import Scores
     from steelyard.reports.benching import BenchReport
 
 
@@ -30,10 +31,18 @@ def evaluate(
 
         rated = Profile.read(profile)
     scores = call.ask(truth, runs or None, measures or (rated.measures if rated else ()) or None, **options)
-    verb = "compare" if len(scores.systems) > 1 else "diagnose"
-    primary = ["-m", measures[0]] if measures and verb == "compare" else []
-    following = [verb, truth, *runs, *primary] if scores.primary not in scores.without_gold else []
-    call.write(scores, following=following, per_query=per_query, profile=rated)
+    call.write(scores, following=_following(scores, truth, runs, measures), per_query=per_query, profile=rated)
+
+
+def _following(scores: Scores, truth: str, runs: list[str], measures: list[str]) -> list[str]:
+    """The command after `evaluate`: compare several systems, diagnose one, or show answers and what lacks support."""
+    if scores.primary in scores.without_gold:
+        return []
+    if len(scores.systems) > 1:
+        return ["compare", truth, *runs, *(["-m", measures[0]] if measures else [])]
+    if scores.primary.definition.of_answers:
+        return ["report", truth, *runs, "-o", "report.html"]
+    return ["diagnose", truth, *runs]
 
 
 def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **options: Any) -> None:

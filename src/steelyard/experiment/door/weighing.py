@@ -223,11 +223,16 @@ class Weighing:
     ) -> Sequence[str | Measure]:
         """The measures, or where there are none those that are the default for this kind of gold."""
         specs = [measures] if isinstance(measures, str | Measure) else list(measures)
-        if not specs and self.of_answers_alone:
+        if specs:
+            return specs
+        if self.of_answers_alone:
             candidates = dict.fromkeys((*default.of_answers, *defaults.MEASURES.of_answers))
             defined = [name for name in candidates if self.answers.are_defined(parse(name))] or list(candidates)
             return [name for name in defined if name in default.of_answers] or defined[:1]
-        return specs or (default.by_evidence if self.by_evidence else default.by_id)
+        of_lists = default.by_evidence if self.by_evidence else default.by_id
+        have_answers = all(run.answered().answers for own in self.weighed for run in own.runs)
+        beside = [name for name in default.beside if have_answers and self.answers.are_defined(parse(name))]
+        return [*of_lists[: len(of_lists) - len(beside)], *beside]
 
     @cached_property
     def of_answers_alone(self) -> bool:

@@ -414,10 +414,7 @@ def _brief_system(scores: Scores, look: Look) -> Sheet:
     whole, words = _single_system(scores, look.words), look.words
     heads = {words(f"scores.head.{name}"): c for c, name in enumerate(_MEAN)}
     shown = [c for c, head in enumerate(whole.header) if c == 0 or head in heads]
-    n = set(scores.n_counted[0].tolist())
-    if len(n) > 1:
-        shown.append(whole.header.index(words("scores.head.questions")))
-    head = words("brief.head", system=scores.systems[0], n=max(n) if len(n) == 1 else len(scores.query_ids))
+    head = words("brief.head", system=scores.systems[0], n=len(scores.query_ids))
     header = [head, *(whole.header[c] for c in shown[1:])]
     sheet = Sheet(header, [[row[c] for c in shown] for row in whole.rows])
     return _beside(sheet, look.width or _USUAL_WIDTH) if look.format == "table" else sheet
