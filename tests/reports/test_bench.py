@@ -560,9 +560,10 @@ def test_money_is_written_as_people_read_it(value: float | None, currency: str, 
 
 
 def test_numbers_of_the_choice_have_the_digits_that_their_intervals_allow(tmp_path: Path) -> None:
-    wide = {"latency": changed("latency", p95=3.02, p95_low=2.1, p95_high=8.3),
-            "returns": changed("returns", net_per_day=7.8012, net_per_day_low=1.888, net_per_day_high=14.93)}  # fmt: skip
-    bench = rerank_bench(tmp_path, choice=changed("choice", p95=3.02, net=7.8012), **wide)
+    net = {"net_per_day": 7.8012, "net_per_day_low": 1.888, "net_per_day_high": 14.93}
+    latency, returns = changed("latency", p95=3.02, p95_low=2.1, p95_high=8.3), changed("returns", **net)
+    choice = changed("choice", p95=3.02, net=7.8012)
+    bench = rerank_bench(tmp_path, choice=choice, latency=latency, returns=returns)
     text = BenchReport(bench).text(lang="en")
     assert "api@50       0.420   +0.120†      3.0      11.5       $0.002       +$7.8" in text
 

@@ -8,6 +8,8 @@ import pytest
 import steelyard as sy
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.reports.charts.drawing import draw_charts
+from steelyard.reports.page.leaderboard import leaderboard_table
+from steelyard.reports.page.tables import ratings_table
 from steelyard.reports.report import Report
 from steelyard.reports.words import read_words
 
@@ -40,6 +42,7 @@ def test_every_format_says_that_nothing_was_measured(lang: str, headline: str, l
         assert leaderboard in text
         visible = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
         assert not re.search(r"\b0\.0000?\b|\bnan\b", visible)
+    assert [write(bare, read_words(lang)).rows for write in (leaderboard_table, ratings_table)] == [[], []]
     assert json.loads(bare.text("json"))["scores"]["systems"]["one"]["metrics"] == {"recall@5": None, "mrr": None}
     for format in ("latex", "csv"):
         assert "nan" not in bare.text(format, lang=lang)

@@ -24,8 +24,13 @@ from steelyard.reports.words import Words
 
 
 def leaderboard_table(contents: Contents, words: Words) -> HtmlTable:
-    """Means and intervals of every system and measure, best first measure first; of one system a row a measure."""
-    return _measures_table(contents, words) if len(contents.scores.systems) == 1 else _systems_table(contents, words)
+    """Means and intervals of every system and measure, best first measure first; of one system a row a measure.
+
+    Where nothing has gold, notes alone.
+    """
+    write = _measures_table if len(contents.scores.systems) == 1 else _systems_table
+    table = write(contents, words)
+    return replace(table, rows=[]) if contents.scores.lacks_gold.all() else table
 
 
 def _measures_table(contents: Contents, words: Words) -> HtmlTable:

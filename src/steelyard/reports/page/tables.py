@@ -61,9 +61,11 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
 
 
 def ratings_table(contents: Contents, words: Words) -> HtmlTable:
-    """Systems down, what the profile rates across; of one system a row a measure."""
+    """Systems down, what the profile rates across; of one system a row a measure.  A note names what has no value."""
     order = [contents.scores.systems[i] for i in contents.by_mean()]
-    names = list(dict.fromkeys(rating.measure for rating in contents.ratings))
+    rated = dict.fromkeys(rating.measure for rating in contents.ratings if not math.isnan(rating.value))
+    unmeasured = list(dict.fromkeys(rating.measure for rating in contents.ratings if rating.measure not in rated))
+    names = list(rated)
     ratings = {(rating.system, rating.measure): rating for rating in contents.ratings}
     cells = [[_rating_cell(ratings.get((system, name)), contents.profile, words) for name in names] for system in order]
     if len(order) == 1:
@@ -71,10 +73,12 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         rows = [[Cell(name), cell] for name, cell in zip(names, cells[0], strict=True)]
     else:
         header = [Cell(words("page.head.system")), *map(Cell, names)]
-        rows = [[Cell(system), *row] for system, row in zip(order, cells, strict=True)]
+        rows = [[Cell(system), *row] for system, row in zip(order, cells, strict=True)] if names else []
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
     about = [note] if (note := text_in(contents.profile.note, words)) else []
-    notes = [words("ratings.interval"), *about, *reach, *advice_lines(contents.ratings, contents.profile, words)]
+    notes = [words("page.ratings.not_measured", listed=words.listed(unmeasured))] if unmeasured else []
+    notes += [words("ratings.interval")] if names else []
+    notes += [*about, *reach, *advice_lines(contents.ratings, contents.profile, words)]
     baseline = baseline_row(contents) if len(order) > 1 else None
     return HtmlTable(words("page.ratings.caption"), header, rows, notes, shown_row=baseline)
 
