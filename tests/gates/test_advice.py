@@ -46,7 +46,7 @@ def bench_folder(folder: Path, **settings: object) -> Path:
 
 
 def text_of(verdict: Gate, words: object = EN) -> str:
-    return verdict.text(lang=words.code)  # type: ignore[arg-type]
+    return verdict.text(lang=words.code, explain=True)  # type: ignore[arg-type]
 
 
 Followed = Callable[[Path, str], str]

@@ -53,9 +53,9 @@ def test_one_cluster_is_too_few_data() -> None:
 
 
 def test_clusters_are_named() -> None:
-    text = gate(clustered(by="talk"), baseline="old", margin=0.01).text(lang="en")
+    text = gate(clustered(by="talk"), baseline="old", margin=0.01).text(lang="en", explain=True)
     assert "Questions with the same talk count as one cluster: 40 questions in 8 clusters." in text
-    assert "40 个问题共 8 组" in gate(clustered(), baseline="old", margin=0.01).text(lang="zh")
+    assert "40 个问题共 8 组" in gate(clustered(), baseline="old", margin=0.01).text(lang="zh", explain=True)
 
 
 def test_other_clusters_are_refused() -> None:

@@ -215,8 +215,12 @@ def test_scores_and_their_judge_are_gated_together(tmp_path: Path) -> None:
 def test_every_reason_reads_in_both_languages(lang: str, trusted: str, not_enough: str) -> None:
     words = read_words(lang)
     good = sy.gate(calibration=by_labels().with_self_tests((PASSED,)))
-    assert good.text(lang=words.code).splitlines()[-1].startswith({"en": "judge own", "zh": "裁判 own"}[lang])
-    assert trusted in good.text(lang=words.code).splitlines()[-1]
+    assert (
+        good.text(lang=words.code, explain=True)
+        .splitlines()[-1]
+        .startswith({"en": "judge own", "zh": "裁判 own"}[lang])
+    )
+    assert trusted in good.text(lang=words.code, explain=True).splitlines()[-1]
     differences = [Estimate(-0.05, -0.2, 0.1), Estimate(-0.1, -0.2, 0.1), UNDEFINED, Estimate(-0.3, -0.5, -0.12),
                    Estimate(-0.02, -0.08, 0.05)]  # fmt: skip
     agreements = [None, *map(human, differences), human(UNDEFINED, 5)]
@@ -284,7 +288,7 @@ def test_each_kappa_says_over_which_labels_it_is(lang: str, labels: str, note: s
         lines = [line for line in text.splitlines() if "κ" in line]
         assert len(lines) >= 2
         assert all(labels in line for line in lines)
-    assert note in gate.text(lang=words.code, width=200)
+    assert note in gate.text(lang=words.code, explain=True, width=200)
     checks = {(check["kind"], check["name"]): check.get("labels") for check in gate.data()["checks"]}
     assert checks["judge", "kappa"] == checks["people", "people"] == ["supported", "not_supported"]
     assert checks["judge", "sensitivity"] is None

@@ -87,7 +87,7 @@ def test_the_sustained_rate_is_held_against_a_profile(
     (tmp_path / "mine.toml").write_text(PROFILE.format(least))
     verdict = gate(folder(tmp_path, [level("10/s", None)], found), profile=str(tmp_path / "mine.toml"))
     assert outcomes(verdict) == {"sustained_rate": outcome}
-    assert f"≥ {least} (slo)" in verdict.text(lang="en")
+    assert f"≥ {least} (slo)" in verdict.text(lang="en", explain=True)
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_a_level_above_the_best_order_of_the_candidates_is_out_of_reach_of_a_rer
     assert (check.name, check.reason, check.outcome) == ("ndcg@10", "beyond_candidates", "insufficient")
     assert (check.reachable, verdict.outcome, verdict.exit_code) == (pytest.approx(0.7), "insufficient", 3)
     assert verdict.text(lang=words.code).splitlines()[0] == line
-    assert reason in verdict.text(lang=words.code)
+    assert reason in verdict.text(lang=words.code, explain=True)
     assert reason in verdict.text("markdown", lang=words.code)
     error = ET.fromstring(verdict.text("junit", lang=words.code)).find("testsuite/testcase/error")
     assert error is not None

@@ -89,8 +89,9 @@ def test_every_check_has_words(lang: Words) -> None:
         assert reason_text(check, found, lang)
         assert "{" not in reason_text(check, found, lang) + wanted_text(check, lang)
     for text in (
+        found.text(lang=lang.code, explain=True),
+        found.text(lang=lang.code, explain=True, width=80),
         found.text(lang=lang.code),
-        found.text(lang=lang.code, width=80),
         found.text("markdown", lang=lang.code),
     ):
         assert "nan" not in text
@@ -112,7 +113,7 @@ def test_no_english_is_left_in_chinese() -> None:
 
 
 def test_the_terminal_says_outcomes_in_words_and_why() -> None:
-    text = gate(stated(PARTLY), profile="production").text(lang="en", width=80)
+    text = gate(stated(PARTLY), profile="production").text(lang="en", explain=True, width=80)
     assert "profile production (RAG in production), level minimum" in text
     assert re.search(r"recall@5 +FAIL +0\.6000 +0\.500–0\.650 +≥ 0\.7 \(minimum\)", text)
     assert re.search(r"precision@5 +pass ", text)
@@ -123,7 +124,7 @@ def test_the_terminal_says_outcomes_in_words_and_why() -> None:
 
 
 def test_chinese_reads_as_chinese() -> None:
-    text = gate(stated(PARTLY), profile="production").text(lang="zh")
+    text = gate(stated(PARTLY), profile="production").text(lang="zh", explain=True)
     assert "按评级标准 production（生产环境 RAG），等级“最低要求”" in text
     assert "recall@5：整个置信区间都不满足 0.7 的要求。" in text
     assert text.endswith("a：未通过（通过 1 项、未通过 1 项、数据不足 1 项）\n")
@@ -159,7 +160,7 @@ def test_bounds_differences_and_gains_in_words() -> None:
     assert rows["ndcg@10, change"][3] == "≥ 15%"
     assert rows["failed questions"] == ["pass", "0%", "–", "≤ 5%"]
     assert heading(found, EN).endswith("baseline none, margin 0.02")
-    assert "one-sided limits at 0.05" in found.text(lang="en")
+    assert "one-sided limits at 0.05" in found.text(lang="en", explain=True)
 
 
 def test_equal_values_without_a_range_show_nothing_in_words() -> None:
@@ -179,18 +180,20 @@ def test_what_has_no_partner_and_what_is_not_judged_is_told() -> None:
         query_ids=[f"q{i}" for i in range(15, 35)],
         truth="sha256:2",
     )
-    text = gate(new, baseline=old, margin=0.1).text(lang="en")
+    text = gate(new, baseline=old, margin=0.1).text(lang="en", explain=True)
     assert "mrr, map: compared on 15 questions; 15 of new and 5 of the baseline have no partner" in text
     assert "truths that differ" in text
     scores = stated({"ndcg@10": FINE, "mrr": FINE, "recall@5": FINE, "precision@5": FINE})
-    assert "worth having when ndcg@10 is at least 15% better" in gate(scores, profile="reranker").text(lang="en")
+    assert "worth having when ndcg@10 is at least 15% better" in gate(scores, profile="reranker").text(
+        lang="en", explain=True
+    )
 
 
 def test_a_table_for_each_system_and_a_line_for_each() -> None:
     scores = scores_of([[[0.9] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y"])
     found = gate(scores, profile="ratings")
     assert [sheet.header[0] for sheet in gate_sheets(found, EN)] == ["x", "y"]
-    assert found.text(lang="en").splitlines()[-2:] == ["x: pass (1 check passed)", "y: FAIL (1 failed)"]
+    assert found.text(lang="en", explain=True).splitlines()[-2:] == ["x: pass (1 check passed)", "y: FAIL (1 failed)"]
     assert set(EXIT_CODES) == {"pass", "fail", "insufficient"}
 
 
@@ -198,3 +201,21 @@ def test_a_users_own_level_stays_as_it_is() -> None:
     check = Check("a", "mrr", "level", "reached", value=0.9, low=0.9, high=0.9, limit=0.5, n=30, level="Güteklasse A")
     assert wanted_text(check, EN) == "≥ 0.5 (Güteklasse A)"
     assert wanted_text(check, ZH) == "≥ 0.5（Güteklasse A）"
+
+
+def test_a_terminal_says_the_outcome_first_and_what_failed_before_what_lacks_data() -> None:
+    verdict = gate(stated(PARTLY), profile="production")
+    first, judged_by, _, head, *_ = lines = verdict.text(lang="en", width=80).splitlines()
+    assert first == "a: FAIL (1 check passed, 1 failed, 1 lacks data)"
+    assert judged_by == "profile production (RAG in production), level minimum"
+    assert head.split() == ["a", "outcome", "value", "interval", "wanted"]
+    careful = " ".join(lines[lines.index(next(line for line in lines if line.startswith("Careful: "))) :])
+    assert careful.startswith("Careful: recall@5: the whole interval misses 0.7. mrr@10: the interval spans 0.5; ")
+    assert "Signature" not in verdict.text(lang="en")
+
+
+def test_a_terminal_names_the_systems_of_a_reason() -> None:
+    scores = scores_of([[[0.9] * 30], [[0.1] * 30], [[0.1] * 30]], ["mrr"], systems=["x", "y", "z"])
+    text = gate(scores, profile="ratings").text(lang="en")
+    assert text.splitlines()[:3] == ["x: pass (1 check passed)", "y: FAIL (1 failed)", "z: FAIL (1 failed)"]
+    assert "Careful: y, z: mrr: the whole interval misses " in text

@@ -306,7 +306,7 @@ COMMANDS = {
             argument(
                 "--summary", type=Path, writes=True, help="Write a Markdown summary here, for the page of a CI job."
             ),
-            options.LANG,
+            *options.SHOWN,
         ],
         runs.gate, "steelyard.gates.gating:gate",
     ),

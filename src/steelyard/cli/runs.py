@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.io.named import named_paths
 
 if TYPE_CHECKING:
     from steelyard.cli.calls import Call
     from steelyard.experiment.table.scores import Scores
+    from steelyard.gates.gating import Gate
     from steelyard.reports.benching import BenchReport
+
+_OF_MEANS = ("level", "baseline", "relative")
+"""Kinds of checks that a mean fails, and a diagnosis may explain."""
 
 
 def evaluate(
@@ -132,8 +137,18 @@ def gate(
         verdict.write(junit, format="junit", lang=call.words.code)
     if summary is not None:
         verdict.write(summary, format="markdown", lang=call.words.code)
-    call.write(verdict)
+    call.write(verdict, following=_diagnosis(verdict, scores, runs, options.get("truth")))
     return int(verdict.exit_code)
+
+
+def _diagnosis(verdict: Gate, scores: str | None, runs: list[str], truth: object) -> list[str]:
+    """The words of `diagnose` for the runs of systems that fail by a measure; none where no truth is named."""
+    truth, runs = (scores, runs) if runs else (truth, [scores] if scores else [])
+    failed = {own.system for own in verdict.checks if own.outcome == "fail" and own.n and own.kind in _OF_MEANS}
+    if not failed or truth is None:
+        return []
+    names = {run: {named_paths(run)[0], Path(run).name, Path(run).stem} for run in runs}
+    return ["diagnose", str(truth), *([run for run in runs if names[run] & failed] or runs)]
 
 
 def agreement(call: Call, labels: list[str], *, runs: list[str], charts: Path | None, **options: Any) -> None:

@@ -28,7 +28,7 @@ _LINES, _USUAL_WIDTH = 3, 80
 
 _ORIGINS = {
     "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
-    "judge_labels", "judge_beside_people", "judge_without_self_tests",
+    "judge_labels", "judge_beside_people",
 }  # fmt: skip
 """Codes of notes that say where a number comes from, and endanger none."""
 

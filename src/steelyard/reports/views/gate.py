@@ -6,7 +6,9 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from steelyard.gates.checks import OUT_OF_REACH, Check, Outcome
@@ -15,7 +17,14 @@ from steelyard.gates.judges import JUDGE_PREFIX
 from steelyard.gates.levels import measures_in_reach
 from steelyard.judges.people.review import IN_TWO
 from steelyard.measures.spec import measure_or_column
-from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems, signature_note
+from steelyard.reports.views.cautions import NAMED, careful, dangers, shared_documents
+from steelyard.reports.views.notes import (
+    cluster_notes,
+    component_notes,
+    notes_of_systems,
+    signature_note,
+    texts_of_systems,
+)
 from steelyard.reports.views.numbers import bounds, number, percent, signed
 from steelyard.reports.views.picture import Intervals, Kind, Mark, described
 from steelyard.reports.views.ratings import interval_text, text_in, value_text
@@ -28,6 +37,7 @@ _KAPPAS = {("judge", "kappa"), ("people", "people")}
 """Kind and name of checks of a kappa."""
 _CLUSTERS = {"run": "--cluster doc", "scores": "`evaluate --cluster doc`"}
 """What counts questions by document; of a bench it is said in words."""
+_PART = " · "
 _OUTCOMES = ("pass", "fail", "insufficient")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
@@ -45,6 +55,41 @@ def _blocks(gate: Gate, look: Look) -> Iterator[Block]:
     yield Text("\n".join(outcome_line(gate, system, words) for system in gate.systems), "laid out")
 
 
+def _brief(gate: Gate, look: Look) -> Iterator[Block]:
+    """The outcome of each system and what was judged by, the checks, and what to be careful with."""
+    words = look.words
+    outcomes = [outcome_line(gate, system, words) for system in gate.systems]
+    judged_by = _PART.join(_parts_judged_by(gate, words))
+    yield Text("\n".join([*out_of_reach(gate, words), *outcomes, *filter(None, [judged_by])]), "bold")
+    sheets = [replace(sheet, notes=[]) for sheet in gate_sheets(gate, words, brief=True)]
+    sheets[-1].notes = careful(_cautions(gate, words), look)
+    yield from sheets
+
+
+def _cautions(gate: Gate, words: Words) -> Iterator[str]:
+    """Why checks did not pass, those that failed first; then what endangers the outcome, the gravest first."""
+    yield from _of_systems(gate, partial(_reasons, outcomes=("fail",)), words)
+    yield from _of_systems(gate, partial(_reasons, outcomes=("insufficient",)), words)
+    yield from _of_systems(gate, _failed, words)
+    yield from _left_out(gate.checks, words)
+    yield from _open_notes(gate, words)
+    yield from shared_documents(gate.recipe, words, **_clusters(gate, words))
+    yield from dangers(gate.notes, words, n_systems=len(gate.systems))
+    yield from unseen_notes(gate.checks, words)
+    yield from _of_systems(gate, _corrected, words)
+    yield from _interval_notes(gate, words)
+
+
+def _of_systems(gate: Gate, texts: Callable[[list[Check], Gate, Words], Iterator[str]], words: Words) -> Iterator[str]:
+    """Each text on the checks of a system once, with its systems; without checks that no ranking can pass."""
+    by_system: dict[str, list[Check]] = {system: [] for system in gate.systems}
+    for check in gate.checks:
+        if check.reason not in OUT_OF_REACH:
+            by_system[check.system].append(check)
+    listed = {system: list(texts(checks, gate, words)) for system, checks in by_system.items()}
+    return texts_of_systems(listed, words, n_systems=len(listed), most=NAMED)
+
+
 def _job_page(gate: Gate, words: Words) -> Iterator[Block]:
     """For a CI's job page: the outcome as heading, then a table a system with the reason of each check.
 
@@ -58,22 +103,27 @@ def _job_page(gate: Gate, words: Words) -> Iterator[Block]:
         yield sheet
 
 
-def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False) -> list[Sheet]:
-    """One sheet a system, a row a check; the notes say why, but for checks that passed, unless the rows say it."""
+def gate_sheets(gate: Gate, words: Words, *, reasons_in_rows: bool = False, brief: bool = False) -> list[Sheet]:
+    """One sheet a system, a row a check; the notes say why, but for checks that passed, unless the rows say it.
+
+    brief   in short words, and without the level that the heading names
+    """
     names = ["outcome", "value", "interval", "wanted", *(["reason"] if reasons_in_rows else [])]
     header = [words(f"gate.head.{name}") for name in names]
     sheets = []
     for system in gate.systems:
         checks = [check for check in gate.checks if check.system == system]
-        rows = [[check_name(check, words), check_text(check, words), check_value(check, gate),
-                 check_interval(check, gate, words), wanted_text(check, words)] for check in checks]  # fmt: skip
+        rows = [
+            [check_name(check, words), check_text(check, words, brief=brief), check_value(check, gate),
+             check_interval(check, gate, words), wanted_text(check, words, heading=gate.level if brief else None)]
+            for check in checks
+        ]  # fmt: skip
         if reasons_in_rows:
             rows = [[*row, reason_text(check, gate, words)] for row, check in zip(rows, checks, strict=True)]
         failed = {(r, 1) for r, check in enumerate(checks) if check.outcome == "fail"}
-        notes = [] if reasons_in_rows else list(_reasons(checks, gate, words))
         first = words("gate.head.check") if reasons_in_rows else system_text(gate, system, words)
-        notes += [] if reasons_in_rows else list(_corrected(checks, words))
-        notes += [*_failed(checks, words), *_left_out(checks, words)]
+        notes = [] if reasons_in_rows else [*_reasons(checks, gate, words), *_corrected(checks, gate, words)]
+        notes += [*_failed(checks, gate, words), *_left_out(checks, words)]
         sheets.append(Sheet([first, *header], rows, failed, notes))
     if sheets:
         sheets[-1].notes += [*_notes(gate, words), *signature_note(gate.signature, words)]
@@ -111,9 +161,15 @@ def outcome_of(gate: Gate, system: str) -> Outcome:
     return next(outcome for outcome in ("fail", "insufficient", "pass") if outcome in outcomes)
 
 
-def check_text(check: Check, words: Words) -> str:
+def check_text(check: Check, words: Words, *, brief: bool = False) -> str:
     """The outcome of one check, or that there is no value."""
-    return words("gate.outcome.not_measured") if check.reason == "not_measured" else outcome_text(check.outcome, words)
+    if check.reason == "not_measured":
+        return words("gate.outcome.not_measured")
+    return (
+        words("gate.outcome.lacks_data")
+        if brief and check.outcome == "insufficient"
+        else outcome_text(check.outcome, words)
+    )
 
 
 def outcome_text(outcome: Outcome, words: Words) -> str:
@@ -169,17 +225,19 @@ def _reach(distances: Iterable[float]) -> float:
     return max((abs(distance) for distance in distances if math.isfinite(distance)), default=0.0)
 
 
-def _reasons(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
-    """Why checks did not pass; those of the same reason share a line."""
+def _reasons(
+    checks: list[Check], gate: Gate, words: Words, *, outcomes: Sequence[Outcome] = ("fail", "insufficient")
+) -> Iterator[str]:
+    """Why checks came out so; those of the same reason share a line.  A table says it of a share that is too large."""
     names: dict[str, list[str]] = {}
     for check in checks:
-        if check.outcome == "insufficient" or (check.outcome == "fail" and check.kind != "share"):
+        if check.outcome in outcomes and not (check.outcome == "fail" and check.kind == "share"):
             names.setdefault(reason_text(check, gate, words), []).append(check_name(check, words))
     for reason, listed in names.items():
         yield words("gate.reasons", name=words.listed(listed), reason=reason)
 
 
-def _corrected(checks: list[Check], words: Words) -> Iterator[str]:
+def _corrected(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
     """By how many labels the values of checks that passed are corrected: of the others their reasons say so."""
     for check in checks:
         if check.n_labels and check.outcome == "pass":
@@ -187,37 +245,49 @@ def _corrected(checks: list[Check], words: Words) -> Iterator[str]:
             yield words(key, name=check_name(check, words), n=check.n_labels, undecided=check.n_undecided)
 
 
-def _failed(checks: list[Check], words: Words) -> Iterator[str]:
+def _failed(checks: list[Check], gate: Gate, words: Words) -> Iterator[str]:
     for check in checks:
         if check.n_failed:
             yield words("gate.failed", name=check.name, n=check.n_failed, total=check.n)
 
 
-def _left_out(checks: list[Check], words: Words) -> Iterator[str]:
+def _left_out(checks: Sequence[Check], words: Words) -> Iterator[str]:
     """Numbers of questions without a partner, once for measures that are alike in it."""
-    alike: dict[tuple[int, tuple[int, int]], list[Check]] = {}
+    alike: dict[tuple[str, int, tuple[int, int]], list[str]] = {}
     for check in checks:
         if any(check.left_out):
-            alike.setdefault((check.n, check.left_out), []).append(check)
-    for (n, (here, there)), of in alike.items():
-        names = words.listed(list(dict.fromkeys(check.name for check in of)))
-        yield words("gate.left_out", name=names, n=n, here=here, there=there, system=of[0].system)
+            alike.setdefault((check.system, check.n, check.left_out), []).append(check.name)
+    for (system, n, (here, there)), names in alike.items():
+        name = words.listed(list(dict.fromkeys(names)))
+        yield words("gate.left_out", name=name, n=n, here=here, there=there, system=system)
+
+
+def _interval_notes(gate: Gate, words: Words) -> Iterator[str]:
+    """That intervals of differences are narrower than others, where there are some."""
+    if any(check.kind == "baseline" for check in gate.checks):
+        yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
 
 
 def _notes(gate: Gate, words: Words) -> Iterator[str]:
-    if any(check.kind == "baseline" for check in gate.checks):
-        yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
+    yield from _interval_notes(gate, words)
     yield from unseen_notes(gate.checks, words)
-    clustering, n = gate.clustering, max((check.n for check in gate.checks), default=0)
-    yield from cluster_notes(
-        gate.recipe,
-        words,
-        n=n,
-        n_clusters=None if clustering is None else clustering.n,
-        ask=_CLUSTERS.get(gate.origin) or words("gate.bench_clusters"),
-    )
+    yield from cluster_notes(gate.recipe, words, **_clusters(gate, words))
     yield from component_notes(gate.components, words)
     yield from notes_of_systems(gate.notes, words, n_systems=len(gate.systems))
+    yield from _open_notes(gate, words)
+
+
+def _clusters(gate: Gate, words: Words) -> dict[str, Any]:
+    """How many questions were judged by, how many clusters they are, and how to have them counted by document."""
+    return {
+        "n": max((check.n for check in gate.checks), default=0),
+        "n_clusters": None if gate.clustering is None else gate.clustering.n,
+        "ask": _CLUSTERS.get(gate.origin) or words("gate.bench_clusters"),
+    }
+
+
+def _open_notes(gate: Gate, words: Words) -> Iterator[str]:
+    """Notes on systems and requirements that were not judged, and on truths that differ."""
     if gate.n_others:
         yield words("gate.recommended", system=gate.systems[0], n=gate.n_others)
     if gate.other_truth:
@@ -242,22 +312,25 @@ def unseen_notes(checks: Sequence[Check], words: Words) -> Iterator[str]:
 
 
 def heading(gate: Gate, words: Words) -> str:
-    """The profile, level, baseline and margin that were judged by."""
-    parts = [words("gate.title")]
+    """The profile, level, baseline and margin that were judged by, behind the name of the gate."""
+    return _PART.join([words("gate.title"), *_parts_judged_by(gate, words)])
+
+
+def _parts_judged_by(gate: Gate, words: Words) -> Iterator[str]:
+    """The profile and level, and the baseline and margin, where there are some."""
     if gate.profile is not None:
         title = text_in(gate.profile.title, words)
         name = words("gate.titled", name=gate.profile.name, title=title) if title else gate.profile.name
         if gate.level is None:
-            parts.append(words("gate.by_profile", profile=name))
+            yield words("gate.by_profile", profile=name)
         else:
-            parts.append(words("gate.by_level", profile=name, level=_level(gate.level, words)))
+            yield words("gate.by_level", profile=name, level=_level(gate.level, words))
     if gate.baselines:
         names = words.listed(list(dict.fromkeys(gate.baselines.values())))
         if gate.margin is None:
-            parts.append(words("gate.by_baseline", baseline=names))
+            yield words("gate.by_baseline", baseline=names)
         else:
-            parts.append(words("gate.by_baseline_margin", baseline=names, margin=f"{gate.margin:g}"))
-    return " · ".join(parts)
+            yield words("gate.by_baseline_margin", baseline=names, margin=f"{gate.margin:g}")
 
 
 def out_of_reach(gate: Gate, words: Words) -> Iterator[str]:
@@ -299,14 +372,15 @@ def check_name(check: Check, words: Words) -> str:
     return words(f"gate.name.{check.name if check.kind in ('share', 'judge') else check.kind}", name=check.name)
 
 
-def wanted_text(check: Check, words: Words) -> str:
-    """The wish of a check: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%"."""
+def wanted_text(check: Check, words: Words, *, heading: str | None = None) -> str:
+    """The wish of a check: "≥ 0.7 (minimum)", "> −0.01", "≤ 5%";   heading   the level that is named elsewhere."""
     higher = check.better == "higher"
     if check.kind == "people" or (check.kind == "sustained" and check.level is None):
         return words("gate.wanted.bound", sign=">", limit=f"{'−' * (check.kind == 'people')}{_limit(check)}")
     if check.kind in ("level", "sustained"):
         sign = "≥" if higher else "≤"
-        return words("gate.wanted.level", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
+        shape = "bound" if check.level == heading else "level"
+        return words(f"gate.wanted.{shape}", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
     if check.kind == "baseline":
         return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'−' if higher else '+'}{_limit(check)}")
     if check.kind == "load":
@@ -440,7 +514,12 @@ def _clean(text: str) -> str:
 
 VIEWS = {
     Gate: View[Gate](
-        "a gate", blocks=_blocks, data=lambda gate, words: gate_data(gate), has_parts=True, texts={"junit": _junit},
+        "a gate",
+        blocks=_blocks,
+        brief=_brief,
+        data=lambda gate, words: gate_data(gate),
+        has_parts=True,
+        texts={"junit": _junit},
         picture=gate_picture,
     )
-}  # fmt: skip
+}

@@ -39,14 +39,22 @@ def note_text(note: Note, words: Words) -> str:
 def notes_of_systems(
     notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = None
 ) -> Iterator[str]:
-    """Each note once, with the systems that it is of, unless these are all.
+    """Each note once, with the systems that it is of; n_systems, most as of `texts_of_systems`."""
+    texts = {system: [note_text(note, words) for note in own] for system, own in notes.items()}
+    return texts_of_systems(texts, words, n_systems=n_systems, most=most)
+
+
+def texts_of_systems(
+    texts: Mapping[str, Sequence[str]], words: Words, *, n_systems: int = 0, most: int | None = None
+) -> Iterator[str]:
+    """Each text once, with the systems that it is of, unless these are all.
 
     n_systems   how many there are, 0 to name systems in any case;   most   how many of them are named at most
     """
     systems: dict[str, list[str]] = {}
-    for system, of_system in notes.items():
-        for note in of_system:
-            systems.setdefault(note_text(note, words), []).append(single_line(system))
+    for system, of_system in texts.items():
+        for text in of_system:
+            systems.setdefault(text, []).append(single_line(system))
     for text, names in systems.items():
         named = words.listed(names, most or len(names))
         text = visible(text)

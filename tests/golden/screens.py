@@ -1,0 +1,88 @@
+"""Short screens: what commands print by default on the bundled example, at 80 columns, in both languages.
+
+    python -m tests.golden.screens            writes screens/NAME.LANG.txt again, all of them;
+    python -m tests.golden.screens gate-fail  or some.  Look at what changed before you commit it.
+
+`tests/cli/test_screens.py` holds the commands against these files.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from steelyard.demo import copy_data
+from tests.cli.command import steelyard
+
+FILES = Path(__file__).parent / "screens"
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A command in the folder of the bundled example.
+
+    command  without `steelyard`;   most   how many lines it prints at most
+    status   with which it exits
+    state    of the folder: the name of the function below that makes it
+    varies   whether its numbers are another time others, such as times, so that words alone are compared
+    """
+
+    command: str
+    most: int = 15
+    status: int = 0
+    state: str = "example"
+    varies: bool = False
+
+
+SCREENS: dict[str, Screen] = {
+    "gate-pass": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl -m ndcg@10 --margin 0.02"),
+    "gate-fail": Screen("gate pilot.jsonl hybrid.jsonl keyword.jsonl -m ndcg@10 --margin 0.02", status=1),
+    "gate-profile": Screen("gate pilot.jsonl hybrid.jsonl --profile faq", status=3),
+    "gate-several": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl --profile production", status=3, most=20),
+}
+"""Name of the files -> the command."""
+
+
+def example(folder: Path) -> None:
+    """The bundled example, before anything is run."""
+    copy_data(folder)
+
+
+STATES: dict[str, Callable[[Path], None]] = {"example": example}
+
+
+@cache
+def _folder(state: str) -> Path:
+    """A folder in a state, made once; commands get copies of it."""
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-screens-")) / "steelyard-demo"
+    STATES[state](folder)
+    return folder
+
+
+def printed(screen: Screen, lang: str, *, columns: int = 80) -> tuple[int, str]:
+    """Exit status and output of a screen's command in a copy of its folder."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent).resolve() / "steelyard-demo"
+        shutil.copytree(_folder(screen.state), folder)
+        words = [*shlex.split(screen.command), "--lang", lang]
+        done = steelyard(*words, cwd=folder, columns=columns, environment={"NO_COLOR": "1"})
+    text = (done.stdout + done.stderr).decode()
+    return done.returncode, text.replace(f"{folder}/", "")
+
+
+def main(names: list[str]) -> None:
+    """Write the files of some screens, or of all."""
+    for name in names or SCREENS:
+        for lang in LANGUAGES:
+            (FILES / f"{name}.{lang}.txt").write_text(printed(SCREENS[name], lang)[1], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
