@@ -152,3 +152,27 @@ def test_what_a_kind_does_not_have_is_named() -> None:
     with pytest.raises(InputError, match="agreement has no option 'per_query'"):
         sy.agreement(LABELS, n_resamples=50).text(per_query=True)
     assert chosen_format(sy.Comparison, "comparison.csv.gz", None) == "csv"
+
+
+def test_every_public_value_is_one_line_for_a_debugger(tmp_path: Path) -> None:
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "bm25.run").write_text("q1 Q0 d1 1 1.0 x\n")
+    text = "A steelyard weighs with one weight.\n" * 99
+    pipeline = sy.Pipeline({f"document {n}": text for n in range(30)})
+    weighing = sy.weigh(TRUTH, RUNS)
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"query_id": "q", "query": text}))
+    questions = sy.Questions.read(tmp_path / "questions.jsonl")
+    values = [
+        sy.Truth.read(tmp_path / "truth.qrels"), sy.Run.read(tmp_path / "bm25.run"), sy.Repeats([RUNS["bm25"]]),
+        questions, questions[0], sy.Outputs.of_run(sy.Run.read(tmp_path / "bm25.run")), pipeline, pipeline.chunks,
+        pipeline.documents[0],
+        pipeline.search("weight")[0], weighing, weighing.alignments[0], sy.Profile.read("production"),
+        sy.rate(scores(), "ratings")[0], sy.parse("ndcg@10"), sy.definitions()[0],
+        sy.Corpus(documents=pipeline.documents), judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)).verdicts,
+        sy.Review([]),
+    ]  # fmt: skip
+    for value in values:
+        line = repr(value)
+        assert line.startswith(f"{type(value).__name__}("), line
+        assert "\n" not in line
+        assert len(line) <= 110, line

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from steelyard.base.extras import require
+from steelyard.base.short_repr import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
-
-_LONGEST = 110
-"""Characters of the line that a result is in a debugger."""
 
 
 class Result:
@@ -95,19 +93,11 @@ class Result:
         return self.text()
 
     def __repr__(self) -> str:
-        declared = getattr(self, "__dataclass_fields__", {}).values()
-        values = {field.name: getattr(self, field.name) for field in declared if field.repr}
-        facts = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, str | int | float)]
-        return one_line(f"{type(self).__name__}({', '.join(facts)})")
+        return short_repr(self)
 
     def _repr_html_(self) -> str:
         html: str = _writing().html_of(self)
         return html
-
-
-def one_line(text: str) -> str:
-    """A result as one line for a debugger, cut where it is long."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}…)"
 
 
 def _writing() -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError, quoted
+from steelyard.base.short_repr import counted
 from steelyard.data.corpus import Chunks, Document, DocumentNames, texts_of
 from steelyard.data.pieces import LONGEST
 from steelyard.io.json_files import json_lines
@@ -123,7 +124,7 @@ class ChunkTable:
         return rows, Spans(doc, self.start, self.end).take(rows)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """A corpus apart from any run.
 
@@ -132,6 +133,10 @@ class Corpus:
 
     chunks: ChunkTable | None = None
     documents: Sequence[Document] | None = None
+
+    def __repr__(self) -> str:
+        parts = {"chunk": self.chunks, "document": self.documents}
+        return f"Corpus({', '.join(counted(len(own), noun) for noun, own in parts.items() if own is not None)})"
 
     def texts(self, ids: Collection[str]) -> dict[str, str]:
         """Texts of some chunks by their ids, or documents by their names; those that the corpus lacks are left out."""

@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Ints
+from steelyard.base.short_repr import counted, short_repr
 from steelyard.io.source import strip_compression
 from steelyard.text.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """A text with a name.
 
@@ -34,6 +35,9 @@ class Document:
     text: str
     pages: tuple[int, ...] | None = None
     source: str = ""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Passage(NamedTuple):
@@ -58,8 +62,11 @@ class Passage(NamedTuple):
     score: float | None = None
     pages: tuple[int, ...] | None = None
 
+    def __repr__(self) -> str:
+        return short_repr(self)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Chunks:
     """All chunks of a corpus, as columns in the order of documents and positions.
 
@@ -80,6 +87,9 @@ class Chunks:
         flat = np.array(list(chain.from_iterable(spans_of)), np.int64).reshape(-1, 2)
         owner = np.repeat(np.arange(len(documents)), list(map(len, spans_of)))
         return cls(documents, owner, flat[:, 0], flat[:, 1])
+
+    def __repr__(self) -> str:
+        return f"Chunks({counted(len(self), 'chunk')} of {counted(len(self.documents), 'document')})"
 
     def __len__(self) -> int:
         return len(self.owner)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.base.short_repr import short_repr
 from steelyard.data.pieces import Piece, usual_piece
 from steelyard.io.evaluation_rows import ROLES
 from steelyard.io.json_files import (
@@ -42,7 +43,7 @@ class GoldNugget:
     vital: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Question:
     """One question of a dataset.
 
@@ -69,6 +70,9 @@ class Question:
     answers: tuple[str, ...] = field(default=(), repr=False)
     answerable: bool | None = field(default=None, repr=False)
     nuggets: tuple[GoldNugget, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def of_answers(self) -> tuple[object, ...]:

@@ -175,6 +175,9 @@ class JudgedRun(Result):
     questions: Questions
     file: Path | None
 
+    def __repr__(self) -> str:
+        return f"JudgedRun({self.verdicts!r})"
+
     @property
     def frame(self) -> pl.DataFrame:
         """One row an answer that was judged."""

@@ -43,11 +43,12 @@ from pathlib import Path
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
+from steelyard.base.short_repr import counted, one_line
 from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
 from steelyard.measures import Measure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """A scenario: measures, levels, and what to say of them.
 
@@ -69,6 +70,10 @@ class Profile:
     standards: Mapping[str, Standard]
     relative: Relative | None = None
     judge: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        levels = f", levels {', '.join(self.levels)}" if self.levels else ""
+        return one_line(f"Profile({self.name!r}: {counted(len(self.standards), 'measure')}{levels})")
 
     @classmethod
     def read(cls, source: str | Path) -> Profile:

@@ -10,6 +10,7 @@ from typing import overload
 import polars as pl
 
 from steelyard.base.result import Result
+from steelyard.base.short_repr import counted, short_repr
 from steelyard.experiment.door.evaluation import check_scores
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.profiles import Profile, profile_of
@@ -19,7 +20,7 @@ from steelyard.measures.registry import Direction
 from steelyard.stats.samples import ROUNDING
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Rating:
     """One value of one system, held against a profile's levels.
 
@@ -53,6 +54,9 @@ class Rating:
     n_labels: int = 0
     n_undecided: int = 0
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
     @property
     def out_of_reach(self) -> tuple[str, ...]:
         """The levels that no ranking of these questions reaches: the value is not held against them."""
@@ -85,6 +89,9 @@ class Ratings(Result, Sequence[Rating]):
 
     def __len__(self) -> int:
         return len(self.ratings)
+
+    def __repr__(self) -> str:
+        return f"Ratings({counted(len(self), 'rating')} by the profile {self.profile.name})"
 
     @property
     def frame(self) -> pl.DataFrame:

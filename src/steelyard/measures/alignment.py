@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.base.short_repr import counted
 
 _STACKED_HITS = 1 << 15
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Alignment:
     """One system against one truth, sorted by query, then rank.
 
@@ -42,6 +43,9 @@ class Alignment:
     ideal_gain: Floats
     evidence: Evidence | None = None
     ties: Ties | None = None
+
+    def __repr__(self) -> str:
+        return f"Alignment({counted(len(self.query_id), 'question')}, {counted(len(self.hit_rank), 'judged result')})"
 
     @property
     def n_queries(self) -> int:

@@ -15,6 +15,7 @@ from steelyard.base.arrays import Floats
 from steelyard.base.errors import MeasureError, UnknownMeasureError
 from steelyard.base.nearest import nearest
 from steelyard.base.registry import Registry, qualified_name
+from steelyard.base.short_repr import short_repr
 from steelyard.measures.aggregates import AGGREGATIONS, Aggregate, Aggregation
 from steelyard.measures.parameters import VIEWS, Parameter, ParameterValue, declared
 
@@ -84,7 +85,7 @@ _TIME_SUFFIX = "_ms"
 _LOWER_SUFFIXES = (_TIME_SUFFIX, "_error", "_loss", "_usd")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Definition:
     """Declaration of a measure; its checks, errors, help and reference are made from it.
 
@@ -119,6 +120,9 @@ class Definition:
     needs: tuple[Need, ...] = ()
     absent: Absent = "undefined"
     items: Items | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def of_answers(self) -> bool:

@@ -102,6 +102,9 @@ class ReviewReport(Result):
     tables: Sequence[TableReview]
     scores: Scores
 
+    def __repr__(self) -> str:
+        return f"ReviewReport({', '.join(self.systems)}: {', '.join(own.table for own in self.tables)})"
+
     @property
     def frame(self) -> pl.DataFrame:
         """The scores, one row for each system, question and measure."""

@@ -14,7 +14,8 @@ import polars as pl
 from steelyard.base.arrays import Floats
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
-from steelyard.base.result import Result, one_line
+from steelyard.base.result import Result
+from steelyard.base.short_repr import one_line
 from steelyard.judges.answers.cases import ContextChunk, contexts
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.lexical.readings import best_sentence, evidence_scores

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Object
+from steelyard.base.short_repr import counted
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.own_json import OwnJson, check_word
@@ -363,9 +364,5 @@ class Review:
 
     def __repr__(self) -> str:
         drawn, members = (sum(ns) for ns in ([len(s.drawn) for s in self.samples], [s.n_members for s in self.samples]))
-        parts = [_counted(len(self.samples), "sample"), f"{drawn} of {_counted(members, 'item')} drawn"]
-        return f"Review({', '.join([*parts, _counted(len(self.labels), 'decision')])})"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
+        parts = [counted(len(self.samples), "sample"), f"{drawn} of {counted(members, 'item')} drawn"]
+        return f"Review({', '.join([*parts, counted(len(self.labels), 'decision')])})"

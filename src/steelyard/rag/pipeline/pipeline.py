@@ -19,6 +19,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.progress import Progress, usual_progress
 from steelyard.base.settings import validate
+from steelyard.base.short_repr import one_line
 from steelyard.data.corpus import Chunks, Document, Passage
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.loading.decoding import DETECT
@@ -292,6 +293,9 @@ class Pipeline:
         """
         asking = Asking(self._stages, self._ready())
         return asking.generate(asking.retrieve(query))
+
+    def __repr__(self) -> str:
+        return one_line(f"Pipeline({self.name!r}, k={self.k})")
 
     def run(
         self,
