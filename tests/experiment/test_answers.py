@@ -338,7 +338,8 @@ def test_answers_are_the_default_where_nothing_else_can_be_weighed() -> None:
     assert [str(m) for m in uncited.measures] == list(defaults.MEASURES.of_answers[:-1])
     bare = [{"qid": q["qid"], "query": q["query"]} for q in questions()]
     assert [str(m) for m in sy.evaluate(bare, lines).measures] == ["faithfulness", "citation_validity"]
-    assert [str(m) for m in sy.evaluate(BOTH, lines).measures] == list(defaults.MEASURES.by_evidence)
+    both = [*defaults.MEASURES.by_evidence[:3], *defaults.MEASURES.beside]
+    assert [str(m) for m in sy.evaluate(BOTH, lines).measures] == both
     silent = [{name: value for name, value in line.items() if name != "answer"} for line in lines]
     assert [str(m) for m in sy.evaluate(bare, silent).measures] == list(defaults.MEASURES.by_evidence)
 

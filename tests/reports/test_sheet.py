@@ -260,7 +260,7 @@ def test_no_english_is_left_in_chinese_tables_and_every_text_is_seen(monkeypatch
     for scores in every_table():
         allowed = NAMES | set(map(str, scores.measures)) | {"ndcg", "map", "r_precision"}
         few = len(scores.query_ids) < 100
-        texts = [scores.text(per_query=few, lang=chinese.code, width=80)]
+        texts = [scores.text(per_query=few, lang=chinese.code, width=80, explain=explain) for explain in (False, True)]
         texts.append(scores.text("markdown", lang=chinese.code))
         for text in texts:
             assert untranslated(text, allowed) == []

@@ -92,7 +92,7 @@ def unknown_corpus(scores: Scores, words: Words) -> Iterator[str]:
 def unlabelled_share(scores: Scores, words: Words) -> Iterator[str]:
     """Which share of the documents that the first measure looks at has a label, of the system with the smallest."""
     rows = scores.mean().filter(measure=str(scores.primary)).iter_rows(named=True)
-    of_systems = [(row["judged"], visible(row["system"])) for row in rows]
+    of_systems = [(1.0 if row["judged"] is None else row["judged"], visible(row["system"])) for row in rows]
     shares = [
         own for own, by_id in zip(of_systems, scores.by_id.tolist(), strict=True) if by_id and own[0] < MOST_JUDGED
     ]
