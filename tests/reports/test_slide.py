@@ -69,6 +69,9 @@ def test_lines_break_where_words_and_numbers_stay_whole() -> None:
     lines = slide._lines("a difference of 0.25 (p = 0.036; ≥ 0.082)", 110, 10)
     assert " ".join(lines).replace("\u00a0", " ") == "a difference of 0.25 (p = 0.036; ≥ 0.082)"
     assert not [line for line in lines if line.endswith(("=", "≥"))]
+    for width in range(60, 200, 10):
+        lines = slide._lines("有的问题没有任何结果（bm25），见下。", width, 10)
+        assert not [line for line in lines if line.endswith("（") or line.startswith(("）", "，", "。"))]
 
 
 def test_other_files_and_a_missing_extra_are_refused_in_one_line(

@@ -69,6 +69,17 @@ _NOT_FIRST, _NOT_LAST = "，。；：、！？）》】”’…", "（《【“
 _BREAK = re.compile(rf"(?<= )(?! )|(?:(?<=[{WIDE}])|(?=[{WIDE}]))(?<![{_NOT_LAST} ])(?![{_NOT_FIRST} ])")
 
 
+def breakable(text: str) -> list[str]:
+    """A text in pieces between which lines may break: behind blanks, and beside wide characters.
+
+    A bracket that opens ends no line, and no stop begins one.
+
+    >>> breakable("多重校正（Holm），over 6 pairs")
+    ['多', '重', '校', '正', '（Holm），', 'over ', '6 ', 'pairs']
+    """
+    return list(filter(None, _BREAK.split(text)))
+
+
 def wrapped(text: str, width: int | None) -> list[str]:
     """One line of text as lines of `width` columns at most, wide characters counting two; whole for None.
 
@@ -82,7 +93,7 @@ def wrapped(text: str, width: int | None) -> list[str]:
     if width is None or cell_len(text) <= width:
         return [text]
     lines, line, used = list[str](), "", 0
-    for piece in filter(None, _BREAK.split(text)):
+    for piece in breakable(text):
         if line and used + cell_len(piece.rstrip(" ")) > width:
             lines.append(line.rstrip(" "))
             line, used = "", 0

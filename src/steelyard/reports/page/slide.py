@@ -23,7 +23,7 @@ from steelyard.reports.html.shell import Page, in_each_language, page_html
 from steelyard.reports.views.colours import GOOD, POOR
 from steelyard.reports.views.diagnosis import advice_text
 from steelyard.reports.views.report import care, first_advice, subtitle_text, verdict
-from steelyard.reports.visible import unbroken, visible
+from steelyard.reports.visible import breakable, unbroken, visible
 from steelyard.reports.words import Words
 
 _WHAT = "the report on one page"
@@ -197,7 +197,7 @@ def _lines(text: str, width: float, size: int) -> Sequence[str]:
     ['混合检索优于', '关键词检索。']
     """
     most, lines = width / size, [""]
-    for word in re.findall(r"[⺀-￯][，。；：、）！？”]* *|[^ ⺀-￯]+ *", unbroken(text)):
+    for word in breakable(unbroken(text)):
         for part in [word] if _ems(word) <= most else re.findall(f".{{1,{max(int(most / 1.1), 1)}}}", word):
             if lines[-1] and _ems(lines[-1] + part.rstrip()) > most:
                 lines.append("")
