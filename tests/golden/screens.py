@@ -42,6 +42,17 @@ class Screen:
 
 
 SCREENS: dict[str, Screen] = {
+    "compare": Screen("compare pilot.jsonl keyword.jsonl hybrid.jsonl", most=12),
+    "compare-margin": Screen("compare pilot.jsonl keyword.jsonl hybrid.jsonl -m mrr@10 --margin 0.02", most=12),
+    "compare-several": Screen(
+        "compare questions.jsonl runs/bm25 runs/hybrid runs/hybrid-rerank -m ndcg@10 -m mrr@10", most=12, state="ran"
+    ),
+    "evaluate": Screen("evaluate questions.jsonl runs/hybrid", most=9, state="ran"),
+    "evaluate-answers": Screen("evaluate pilot.jsonl runs/assistant", most=9, state="ran"),
+    "evaluate-several": Screen(
+        "evaluate questions.jsonl runs/bm25 runs/hybrid runs/bm25-spaces runs/hybrid-rerank", most=12, state="ran"
+    ),
+    "run": Screen("run bm25.toml -m evidence_recall@5 -m ndcg@10 -m mrr@10", most=10, varies=True),
     "gate-pass": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl -m ndcg@10 --margin 0.02"),
     "gate-fail": Screen("gate pilot.jsonl hybrid.jsonl keyword.jsonl -m ndcg@10 --margin 0.02", status=1),
     "gate-profile": Screen("gate pilot.jsonl hybrid.jsonl --profile faq", status=3),
@@ -55,7 +66,12 @@ def example(folder: Path) -> None:
     copy_data(folder)
 
 
-STATES: dict[str, Callable[[Path], None]] = {"example": example}
+def ran(folder: Path) -> None:
+    """The bundled example, and the runs of `steelyard demo`."""
+    steelyard("demo", folder, cwd=folder.parent, environment={"NO_COLOR": "1"})
+
+
+STATES: dict[str, Callable[[Path], None]] = {"example": example, "ran": ran}
 
 
 @cache

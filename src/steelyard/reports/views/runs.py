@@ -166,7 +166,7 @@ def _run_blocks(run: WeighedRun, look: Look) -> Iterator[Block]:
 def _brief_run(run: WeighedRun, look: Look) -> Iterator[Block]:
     """How the run went, and its means; notes of its documents are cautions."""
     lines = [*run_lines(run.folder, run.n_before, look.words)][len(run.folder.notes) :]
-    yield Text("\n".join(lines), "laid out")
+    yield Text("\n".join(lines))
     yield from brief_sheets(run.scores, look, more=[note_text(note, look.words) for note in run.folder.notes])
 
 
