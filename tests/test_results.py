@@ -113,7 +113,8 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
     for format in view_of(type(result)).formats:
         file = tmp_path / "result"
         result.write(file, format=format, lang="en")
-        assert file.read_text() == result.text(format, lang="en"), format  # Both are made: the same bytes each time.
+        # Both are made: the same bytes each time.
+        assert file.read_text() == result.text(format, lang="en", explain=True), format
     data = result.data()
     assert data["format"]
     assert json.loads(result.text("json"), parse_constant=pytest.fail) == data

@@ -33,7 +33,7 @@ def diagnosed(folder: Path, *names: str, **options: Any) -> None:
 
 
 def test_one_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    diagnosed(folder, "bm25")
+    diagnosed(folder, "bm25", explain=True)
     text = capsys.readouterr().out
     assert text.startswith("Where the gold was lost\n")
     assert "retrieved below k" in text
@@ -42,7 +42,7 @@ def test_one_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_chinese_and_several_systems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    diagnosed(folder, "bm25", "reranked", lang="zh")
+    diagnosed(folder, "bm25", "reranked", lang="zh", explain=True)
     text = capsys.readouterr().out
     assert "标准证据丢失在哪一步" in text
     assert "两个系统取较优" in text

@@ -174,7 +174,8 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("--sd 0.25 --difference 0.05 -f csv", lambda: sy.plan(difference=0.05, sd=0.25).text("csv")),
     ],
     "diagnose": [
-        ("", lambda: blocks_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
+        ("-v", lambda: blocks_terminal(diagnosis_sections(sy.diagnose(sy.weigh(TRUTH, RUNS)), EN), width=80)),
+        ("", lambda: sy.diagnose(TRUTH, RUNS).text(lang="en", width=80)),
         (
             "-m mrr@7 -k 3 --baseline hybrid --min-gain 2 -f json",
             lambda: sy.diagnose(sy.weigh(TRUTH, RUNS), k=3, measure="mrr@7", baseline="hybrid", min_gain=2).text(

@@ -1,13 +1,28 @@
 """What commands print by default is short, fits the terminal, and is what `tests/golden/screens` shows."""
 
+from pathlib import Path
+
 import pytest
 
 from steelyard.reports.views.view import cell_size
 from steelyard.reports.words import read_words
-from tests.golden.screens import FILES, LANGUAGES, SCREENS, printed
+from tests.finished_demo import copy_finished_demo
+from tests.golden.screens import FILES, LANGUAGES, SCREENS, STATES, printed
 from tests.test_docs import without_numbers
 
 pytest.importorskip("scipy", reason="comparisons and gates need the extra stats")
+pytest.importorskip("bm25s", reason="the demo needs the extra rag")
+pytest.importorskip("sklearn", reason="the demo needs the extra rag")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_demo(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The demo that all tests of a run share, in place of one more."""
+
+    def ran(folder: Path) -> None:
+        copy_finished_demo(folder.parent, tmp_path_factory)
+
+    STATES["ran"] = ran
 
 
 def lines_but_commands(text: str, lang: str) -> list[str]:

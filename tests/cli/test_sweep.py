@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_table_with_the_evidence_first(folder: Path) -> None:
-    text = printed("sweep", "grid.toml", cwd=folder)
+    text = printed("sweep", "grid.toml", "-v", cwd=folder)
     lines = text.splitlines()
     assert all(len(line) <= 80 for line in lines)
     heads = [line for line in lines if line.startswith("chunk.size")]
@@ -93,12 +93,12 @@ def test_the_library_gives_what_the_command_prints(format: str, folder: Path) ->
     swept = sweep(Config.read(folder / "grid.toml"), measures=["mrr", "recall"], holdout=True, seed=3)
     text = swept.text(format, lang="en", seed=3, width=80)
     options = ("-m", "mrr", "-m", "recall", "--holdout", "--seed", "3", "--format", format, "--lang", "en")
-    assert printed("sweep", "grid.toml", *options, cwd=folder) == text
+    assert printed("sweep", "grid.toml", *options, cwd=folder).partition("Next: ")[0] == text
 
 
 def test_narrow_terminals_name_every_row(folder: Path) -> None:
-    text = printed("sweep", "grid.toml", "-m", "span_recall,mrr,ndcg", cwd=folder, columns=40)
-    assert all(len(line) <= 40 for line in text.splitlines())
+    text = printed("sweep", "grid.toml", "-m", "span_recall,mrr,ndcg", "-v", cwd=folder, columns=40)
+    assert all(len(line) <= 40 for line in text.splitlines() if not line.startswith("Next: "))
     assert sum("bm25+dense" in line for line in text.splitlines()) % 4 == 0
 
 

@@ -41,6 +41,10 @@ class Screen:
     varies: bool = False
 
 
+RUNS = "questions.jsonl runs/bm25 runs/bm25-spaces runs/hybrid runs/hybrid-rerank"
+PILOT = "pilot.jsonl keyword.jsonl hybrid.jsonl"
+GRID = 'documents = "documents"\nquestions = "questions.jsonl"\n[sweep]\nchunk.size = [200, 400]\nk = [3, 5]\n'
+
 SCREENS: dict[str, Screen] = {
     "compare": Screen("compare pilot.jsonl keyword.jsonl hybrid.jsonl", most=12),
     "compare-margin": Screen("compare pilot.jsonl keyword.jsonl hybrid.jsonl -m mrr@10 --margin 0.02", most=12),
@@ -56,6 +60,15 @@ SCREENS: dict[str, Screen] = {
     "gate-pass": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl -m ndcg@10 --margin 0.02"),
     "gate-fail": Screen("gate pilot.jsonl hybrid.jsonl keyword.jsonl -m ndcg@10 --margin 0.02", status=1),
     "gate-profile": Screen("gate pilot.jsonl hybrid.jsonl --profile faq", status=3),
+    "report": Screen(f"report {RUNS}", most=12, state="ran"),
+    "report-two": Screen(f"report {PILOT}", most=12),
+    "report-profile": Screen("report questions.jsonl runs/hybrid --profile ratings", most=13, state="ran"),
+    "diagnose": Screen(f"diagnose {RUNS}", most=23, state="ran"),
+    "diagnose-answers": Screen("diagnose pilot.jsonl runs/assistant", most=20, state="ran"),
+    "plan": Screen(f"plan {PILOT} --difference 0.05"),
+    "plan-enough": Screen("plan questions.jsonl runs/bm25 runs/hybrid --difference 0.2", state="ran"),
+    "sweep": Screen("sweep grid.toml -m evidence_recall,span_iou,recall", state="swept"),
+    "sweep-holdout": Screen("sweep grid.toml -m evidence_recall --holdout", state="swept"),
     "gate-several": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl --profile production", status=3, most=20),
 }
 """Name of the files -> the command."""
@@ -67,11 +80,18 @@ def example(folder: Path) -> None:
 
 
 def ran(folder: Path) -> None:
-    """The bundled example, and the runs of `steelyard demo`."""
-    steelyard("demo", folder, cwd=folder.parent, environment={"NO_COLOR": "1"})
+    """After `steelyard demo`, which runs the pipelines."""
+    assert steelyard("demo", cwd=folder.parent).returncode == 0
 
 
-STATES: dict[str, Callable[[Path], None]] = {"example": example, "ran": ran}
+def swept(folder: Path) -> None:
+    """After a sweep over a grid of four."""
+    copy_data(folder)
+    (folder / "grid.toml").write_text(GRID)
+    assert steelyard("sweep", "grid.toml", cwd=folder).returncode == 0
+
+
+STATES: dict[str, Callable[[Path], None]] = {"example": example, "ran": ran, "swept": swept}
 
 
 @cache

@@ -33,8 +33,10 @@ def every_design() -> list[sy.Design]:
     ]
 
 
-def test_the_answer_comes_first_below_the_table() -> None:
-    text = sy.plan(difference=0.05, sd=0.25).text(lang="en")
+def test_the_answer_comes_first_below_the_table_and_in_short_above_it() -> None:
+    design = sy.plan(difference=0.05, sd=0.25)
+    assert design.text(lang="en").startswith("199 questions show a true difference of 0.05 in 80 of 100 cases")
+    text = design.text(lang="en", explain=True)
     lines = text.splitlines()
     assert lines[0].split() == ["difference", "effect", "questions"]
     assert lines[4].split() == ["0.05", "(wished)", "0.20", "199"]
@@ -44,7 +46,7 @@ def test_the_answer_comes_first_below_the_table() -> None:
 @pytest.mark.parametrize("design", every_design())
 def test_every_format_in_both_languages(design: sy.Design) -> None:
     allowed = {"Bonferroni", "ndcg@10", "mrr", "--cluster doc"}
-    chinese = design.text(lang="zh")
+    chinese = design.text(lang="zh", explain=True)
     assert untranslated(chinese.partition("签名：")[0], allowed) == []
     assert "签名" in chinese or design.pilot is None
     assert "nan" not in design.text(lang="en")
@@ -55,7 +57,7 @@ def test_every_format_in_both_languages(design: sy.Design) -> None:
 
 
 def test_what_the_words_rest_on() -> None:
-    two, one, four, holes, missing, few, sd, many = (design.text(lang="en") for design in every_design())
+    two, one, four, holes, missing, few, sd, many = (design.text(lang="en", explain=True) for design in every_design())
     assert "The range is the pilot's uncertainty: differences between a, b have a standard deviation of" in two
     assert "An upper estimate: a alone cannot show how much two systems differ" in one
     assert "Level 0.05 is shared among 3 comparisons with the baseline (Bonferroni)." in four

@@ -55,7 +55,7 @@ def command_of(words: list[str]) -> Callable[[], int | None]:
         hash_ahead([values["truth"], *run_paths(values["runs"])])
     from steelyard.cli.calls import prepare  # Help and mistyped words load nothing that reads or writes.
 
-    return prepare(COMMANDS[name], values)
+    return prepare(COMMANDS[name], values, words)
 
 
 def _split(words: list[str]) -> tuple[str, list[str]]:

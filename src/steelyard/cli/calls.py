@@ -37,6 +37,7 @@ class Call:
     function   that of the declaration of the command
     output     the file of --output, where the command writes its result into one
     explain    whether a terminal shows everything
+    typed      the words behind `steelyard`, as the user gave them
     """
 
     function: Callable[..., Any]
@@ -45,6 +46,7 @@ class Call:
     output: Path | None
     safe_csv: bool
     explain: bool
+    typed: Sequence[str] = ()
 
     def compute(self, *data: Any, **options: Any) -> Any:
         """The result of the function for data and options of the command."""
@@ -98,9 +100,10 @@ def _shell_word(text: str) -> str:
     return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else shlex.quote(text)
 
 
-def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None]:
+def prepare(command: Command, values: dict[str, Any], typed: Sequence[str] = ()) -> Callable[[], int | None]:
     """A command with the values of its arguments, ready to run: its function is imported, its outputs are checked.
 
+    typed    as of Call
     Raises   InputError for a language or format in which it does not write; OutputError for an output that it reads.
     """
     words, format = read_words(values.pop("lang", None)), values.pop("format", None)
@@ -111,7 +114,7 @@ def prepare(command: Command, values: dict[str, Any]) -> Callable[[], int | None
     output: Path | None = values.pop("output") if OUTPUT in command.arguments else None
     shape = chosen_format(_named(command.makes), output, format) if command.makes else "table"
     flags = {name: values.pop(name, False) for name in ("safe_csv", "explain")}
-    call = Call(_named(command.calls), words, shape, output, **flags)
+    call = Call(_named(command.calls), words, shape, output, **flags, typed=typed)
     return partial(command.run, call, **values)
 
 

@@ -53,11 +53,16 @@ def sweep(
 ) -> int:
     """Run a grid of pipelines and print one table."""
     from steelyard.rag.config import Config
+    from steelyard.reports.visible import short_path
 
     with call.progress(lambda _: f"what was run is kept. {_GOES_ON}", after=0) as bars:
         settings = Config.of_options(config, unit=options.pop("unit", None), concurrency=concurrency)
         swept = call.function(settings, measures=measures or None, seed=seed, progress=bars, **options)
-    call.write(swept, seed=seed)
+    following = [*call.typed, "--holdout"]
+    if options["holdout"] or len(swept.settings) == 1:
+        paths = (settings.questions, swept.folders[swept.best])
+        following = ["diagnose", *(short_path(path) for path in paths if path)]
+    call.write(swept, following=following, seed=seed)
     return QUESTIONS_FAILED if strict and swept.n_failed else 0
 
 

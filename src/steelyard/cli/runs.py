@@ -63,18 +63,25 @@ def plan(call: Call, truth: str | None, runs: list[str], *, measures: list[str],
     """Plan from the pilot, or from a standard deviation."""
     if truth is not None and not runs:
         raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
-    call.write(call.ask(truth, runs or None, measures, **options))
+    design = call.ask(truth, runs or None, measures, **options)
+    needed = design.wished.needed
+    is_enough = design.pilot is not None and needed is not None and needed <= design.pilot.n
+    following = ["compare", truth, *runs, "-m", str(design.measure)] if truth and is_enough and len(runs) > 1 else []
+    call.write(design, following=following)
 
 
 def diagnose(call: Call, truth: str, runs: list[str], *, stages: list[str], **options: Any) -> None:
     """Diagnose the runs: where the gold was lost, what could be reached, and what to try."""
     from steelyard.diagnosis.funnel import STAGES
     from steelyard.diagnosis.outcomes import OUTCOMES
+    from steelyard.reports.views.diagnosis import best_funnel, worst_stage
 
     for stage in stages:
         if stage not in (*STAGES, *OUTCOMES):
             raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
-    call.write(call.ask(truth, runs, **options), stages=stages)
+    diagnosis = call.ask(truth, runs, **options)
+    worst = worst_stage(best_funnel(diagnosis))
+    call.write(diagnosis, following=[*call.typed, "--stage", worst[0]] if worst and not stages else [], stages=stages)
 
 
 def report(
@@ -110,7 +117,7 @@ def report(
         for path in report.save_charts(charts, lang=lang):
             print(path)
     if not output and charts is None:
-        call.write(report)
+        call.write(report, following=[*call.typed, "-o", "report.html"])
 
 
 def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any) -> BenchReport:

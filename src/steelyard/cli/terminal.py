@@ -87,10 +87,11 @@ def write_result(
 ) -> None:  # fmt: skip
     """Write what a command computed into a file, else onto the screen; exact bytes go into files and pipes.
 
-    safe_csv   whether no spreadsheet is to take a text of CSV for a formula;   explain   as of `Result.text`
+    safe_csv   whether no spreadsheet is to take a text of CSV for a formula
+    explain    as of `Result.text`; a file holds everything in any case
     options    of the result's kind, such as per_query
     """
-    view = {"lang": lang, "explain": explain, **screen_view(output)}
+    view = {"lang": lang, "explain": explain or output is not None, **screen_view(output)}
     text = result.text(format, **view, **options)
     if format == "csv" and safe_csv:
         text = without_formulas(text)

@@ -50,7 +50,7 @@ from steelyard.reports.views.comparison import comparison_picture
 from steelyard.reports.views.gate import gate_data, gate_sheet, heading, out_of_reach
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.picture import Intervals
-from steelyard.reports.views.report import paper_sheet, report_sections, subtitle_text, title_text
+from steelyard.reports.views.report import brief_report, paper_sheet, report_sections, subtitle_text, title_text
 from steelyard.reports.views.scores import scores_picture
 from steelyard.reports.views.view import Block, Look, Paragraph, Section, Text, View
 from steelyard.reports.visible import visible
@@ -258,6 +258,7 @@ VIEWS = {
     Report: View[Report](
         "a report",
         blocks=_blocks,
+        brief=brief_report,
         data=_data,
         has_parts=True,
         rows=lambda report: report.scores.per_query,

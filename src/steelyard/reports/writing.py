@@ -103,8 +103,8 @@ def _csv(rows: pl.DataFrame | Sequence[Mapping[str, Any]]) -> str:
 def write(
     result: Result, path: str | Path, format: str | None, options: Mapping[str, Any], *, lang: str | None
 ) -> None:
-    """Write a result into a file, in the format that is named or that of the suffix."""
-    write_text(path, text_of(result, format_of(path, format), options, lang=lang))
+    """Write a result into a file, in the format that is named or that of the suffix; as text it explains everything."""
+    write_text(path, text_of(result, format_of(path, format), options, lang=lang, explain=True))
 
 
 def read(kind: type[Result], path: str | Path) -> Any:

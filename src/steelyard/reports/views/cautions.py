@@ -13,7 +13,7 @@ from steelyard.experiment.table.arrays import SHARED_GOLD
 from steelyard.experiment.table.scores import Scores
 from steelyard.reports.views.notes import cluster_notes, is_wider, notes_of_systems
 from steelyard.reports.views.numbers import number, percent
-from steelyard.reports.views.view import Look
+from steelyard.reports.views.view import USUAL_WIDTH, Look
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
 
@@ -23,8 +23,8 @@ NAMED = 4
 MOST_JUDGED = 0.995
 """Share of labelled documents from which on the others are not named."""
 
-_LINES, _USUAL_WIDTH = 3, 80
-"""Lines that cautions take at most, and columns where a terminal does not say how many it has."""
+_LINES = 3
+"""Lines that cautions take at most."""
 
 _ORIGINS = {
     "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
@@ -40,7 +40,7 @@ def careful(cautions: Iterable[str], look: Look) -> list[str]:
     >>> careful(["3 questions failed.", "x" * 300], Look("table", read_words("en")))
     ['Careful: 3 questions failed. (1 more: -v)']
     """
-    words, listed, room = look.words, [*dict.fromkeys(cautions)], _LINES * (look.width or _USUAL_WIDTH)
+    words, listed, room = look.words, [*dict.fromkeys(cautions)], _LINES * (look.width or USUAL_WIDTH)
     if not listed:
         return []
     n_shown = 1
@@ -122,5 +122,10 @@ def dangers(
     notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = NAMED
 ) -> Iterator[str]:
     """Each note that endangers a number once, with its systems; n_systems, most as of `notes_of_systems`."""
-    grave = {system: [note for note in own if note.code not in _ORIGINS] for system, own in notes.items()}
+    grave = {system: [note for note in own if is_grave(note)] for system, own in notes.items()}
     return notes_of_systems(grave, words, n_systems=n_systems, most=most)
+
+
+def is_grave(note: Note) -> bool:
+    """True if a note says more than where a number comes from."""
+    return note.code not in _ORIGINS

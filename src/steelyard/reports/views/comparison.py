@@ -88,7 +88,7 @@ def _brief(comparison: Comparison, look: Look, *, movers: bool = False) -> Itera
     yield Text(headline(comparison, look.words), "bold")
     sheets = [_brief_sheet(comparison, look.words)]
     sheets += [replace(sheet, notes=[]) for sheet in segment_sheets(comparison, look.words)]
-    sheets[-1].notes += careful(_cautions(comparison, look.words), look)
+    sheets[-1].notes += careful(comparison_cautions(comparison, look.words), look)
     yield from sheets
     for changes in comparison.changes if movers else ():
         yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
@@ -121,7 +121,7 @@ def _mean_and_mark(row: ComparisonRow, rows: Mapping[str, ComparisonRow]) -> str
     return number(other.mean) + MARKS.get(other.verdict, "")
 
 
-def _cautions(comparison: Comparison, words: Words) -> Iterator[str]:
+def comparison_cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     """What endangers the verdict, the gravest first."""
     primary, rows = comparison.primary, comparison.rows[comparison.primary]
     if comparison.sensitivity is not None:

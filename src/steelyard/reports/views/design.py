@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from steelyard.comparison.design import Design, Pilot
+from steelyard.reports.views.cautions import careful, shared_documents
 from steelyard.reports.views.notes import cluster_notes, signature_note
-from steelyard.reports.views.view import Sheet, View
+from steelyard.reports.views.view import Block, Look, Sheet, Text, View
 from steelyard.reports.words import Words, read_words
 
 _FEW = 20
@@ -34,6 +35,31 @@ def design_sheet(design: Design, words: Words) -> Sheet:
     return Sheet(header, rows, notes=list(design_notes(design, words)))
 
 
+def _brief(design: Design, look: Look) -> Iterator[Block]:
+    """The answer, what the pilot can show, the table without the F test, and what to be careful with."""
+    words, whole = look.words, design_sheet(design, look.words)
+    shown = [] if design.pilot is None else [_shown_text(design.pilot, words)]
+    yield Text(answer_text(design, words), "bold")
+    n = len(whole.header) - (design.n_systems > 2)
+    notes = [*shown, *careful(_cautions(design, words), look)]
+    yield Sheet(whole.header[:n], [row[:n] for row in whole.rows], notes=notes)
+
+
+def _cautions(design: Design, words: Words) -> Iterator[str]:
+    """What endangers the answer, the gravest first."""
+    low, n_at_most = design.wished.power_low, design.wished.needed_high
+    if low is not None and design.pilot is not None and design.pilot.n < (n_at_most or math.inf):
+        yield words("brief.plan.spread", low=f"{100 * low:.0f}")
+    if design.basis != "differences":
+        yield words(f"brief.plan.{design.basis}", sd=f"{design.sd:.4g}")
+    if (pilot := design.pilot) is not None:
+        yield from shared_documents(design.recipe, words, n=pilot.n, n_clusters=pilot.n_clusters)
+        yield from _lacking_notes(pilot, words)
+    yield from _few_notes(design, words)
+    if design.n_systems > 2:
+        yield words("plan.shared", comparisons=design.n_comparisons, alpha=f"{design.alpha:g}")
+
+
 def design_notes(design: Design, words: Words) -> Iterator[str]:
     """The answer, how sure it is, what the pilot can show, and how all of it was computed."""
     yield answer_text(design, words)
@@ -41,14 +67,20 @@ def design_notes(design: Design, words: Words) -> Iterator[str]:
     if (low := design.wished.power_low) is not None and (high := design.wished.power_high) is not None:
         yield words("plan.power", cases=f"{100 * design.power:g}", low=f"{100 * low:.0f}", high=f"{100 * high:.0f}")
     if design.pilot is not None:
-        yield from _pilot(design.pilot, words)
+        yield _shown_text(design.pilot, words)
+        yield from _lacking_notes(design.pilot, words)
         yield from cluster_notes(design.recipe, words, n=design.pilot.n, n_clusters=design.pilot.n_clusters)
     if design.n_systems > 2:
         yield words("plan.shared", comparisons=design.n_comparisons, alpha=f"{design.alpha:g}")
         yield words("plan.f", systems=design.n_systems)
+    yield from _few_notes(design, words)
+    yield from signature_note(design.signature, words)
+
+
+def _few_notes(design: Design, words: Words) -> Iterator[str]:
+    """That t does not hold for so few questions as are needed."""
     if design.wished.needed is not None and design.wished.needed < _FEW:
         yield words("plan.few", few=_FEW)
-    yield from signature_note(design.signature, words)
 
 
 def answer_text(design: Design, words: Words) -> str:
@@ -87,13 +119,17 @@ def _basis(design: Design, words: Words) -> str:
     )  # fmt: skip
 
 
-def _pilot(pilot: Pilot, words: Words) -> Iterator[str]:
+def _shown_text(pilot: Pilot, words: Words) -> str:
+    """A sentence on the smallest difference that the questions of the pilot show."""
     if math.isnan(pilot.detectable):
-        yield words("plan.shows_unknown", pilot=pilot.n)
-    elif math.isinf(pilot.detectable):
-        yield words("plan.shows_nothing", pilot=pilot.n)
-    else:
-        yield words("plan.shows", pilot=pilot.n, detectable=f"{pilot.detectable:.3f}")
+        return words("plan.shows_unknown", pilot=pilot.n)
+    if math.isinf(pilot.detectable):
+        return words("plan.shows_nothing", pilot=pilot.n)
+    return words("plan.shows", pilot=pilot.n, detectable=f"{pilot.detectable:.3f}")
+
+
+def _lacking_notes(pilot: Pilot, words: Words) -> Iterator[str]:
+    """Questions that are left out, and those that count 0."""
     if pilot.n_left_out:
         lacking = [words("compare.lacking", system=system, n=n) for system, n in pilot.lacking.items()]
         yield words("compare.left_out", n=pilot.n_left_out, compared=pilot.n, listed=words.listed(lacking))
@@ -119,6 +155,7 @@ VIEWS = {
     Design: View[Design](
         "a plan",
         blocks=lambda design, look: [design_sheet(design, look.words)],
+        brief=_brief,
         data=lambda design, words: _data(design),
         has_parts=True,
         rows=lambda design: design.frame,

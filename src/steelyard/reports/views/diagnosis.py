@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.diagnosis.advice import Advice
+from steelyard.diagnosis.advice import MISTAKES, Advice
 from steelyard.diagnosis.ceilings import Ceilings, Curves
 from steelyard.diagnosis.diagnosing import Diagnosis
 from steelyard.diagnosis.funnel import NOT_LOST, STAGES, Funnel
 from steelyard.diagnosis.outcomes import AnswerOutcomes
 from steelyard.diagnosis.thresholds import RERANKED
+from steelyard.reports.views.cautions import NAMED, careful, dangers
 from steelyard.reports.views.colours import OUTCOME_COLOURS, STAGE_COLOURS
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.numbers import count, number, p_text, part_of, percent, signed
-from steelyard.reports.views.outcomes import outcome_name, outcome_sections, tags_sheet
+from steelyard.reports.views.outcomes import outcome_name, outcome_sections, outcomes_sheet, tags_sheet
 from steelyard.reports.views.picture import Part, Shares, shares
 from steelyard.reports.views.view import Block, Look, Paragraph, Section, Sheet, Text, View
 from steelyard.reports.visible import visible
@@ -65,6 +66,38 @@ def worst_stage(funnel: Funnel) -> tuple[str, int] | None:
     return max(losses, key=lambda loss: loss[1], default=None)
 
 
+def lost_text(diagnosis: Diagnosis, system: str, words: Words) -> str:
+    """The number of questions of which a system has any gold in the first k, and where most others lost it.
+
+    Nothing where no question has gold.
+    """
+    funnel = next(funnel for funnel in diagnosis.funnels if funnel.system == system)
+    worst, k = worst_stage(funnel), diagnosis.k
+    if worst is not None:
+        (stage, n), counts, questions = worst, funnel.counts(), words("count.questions", n=funnel.n_queries)
+        return words("page.summary.lost_of", system=system, stage=stage_name(stage, words), n=n, k=k,
+                     found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
+    total, n_found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
+    if not total:
+        return ""
+    if total == n_found:
+        return words("page.summary.nothing_lost", system=system, k=k)
+    kind = "pieces" if funnel.by_evidence else "documents"
+    return words(f"page.summary.nothing_lost_{kind}", system=system, k=k, found=n_found, total=total)
+
+
+def mistakes(diagnosis: Diagnosis, best: str, words: Words) -> Iterator[str]:
+    """A sentence on systems that may be behind the best one by a mistake around them alone."""
+    systems = dict[str, list[str]]()
+    for item in diagnosis.advice:
+        if item.code in MISTAKES and best not in item.systems:
+            systems.setdefault(advice_text(item, words).title, []).extend(map(visible, item.systems))
+    if systems:
+        named = [(title, words.listed(own, NAMED)) for title, own in systems.items()]
+        listed = [words("page.care.mistake_of", title=title, systems=own) for title, own in named]
+        yield words("page.care.mistake", listed=words.listed(listed, NAMED))
+
+
 # Where the gold was lost ---------------------------------------------------------------------------------------------
 
 
@@ -94,15 +127,10 @@ def stages_of(funnels: Sequence[Funnel]) -> list[str]:
 
 
 def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
-    funnels, k, depths = diagnosis.funnels, diagnosis.k, dict[int, list[str]]()
+    funnels, k = diagnosis.funnels, diagnosis.k
     yield words("diagnose.note.funnel", k=k)
-    for funnel in funnels:
-        depths.setdefault(funnel.depth, []).append(funnel.system)
-    for depth, systems in sorted(depths.items()):
-        key = "depth" if len(depths) == 1 else "depth_of"
-        yield words(f"diagnose.note.{key}", depth=depth, systems=words.listed(systems))
-    if untold := [funnel.untold for funnel in funnels if funnel.n_untold]:
-        yield words(f"diagnose.note.{untold[0]}")
+    yield from _depth_notes(diagnosis, words)
+    yield from _untold_notes(diagnosis, words)
     if any(funnel.counts()["unused"] for funnel in funnels):
         yield words("diagnose.note.unused", k=k)
     for funnel in funnels if len(funnels) <= _PAIRS else ():
@@ -113,6 +141,22 @@ def _funnel_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
             yield words(f"diagnose.note.{key}", system=funnel.system, found=retrieved, total=total, k=k)
         if funnel.split is not None and funnel.split.any():
             yield words("diagnose.note.split", system=funnel.system, n=int(funnel.split.sum()))
+
+
+def _depth_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
+    """The rank at which lists end, below which gold counts as not retrieved."""
+    depths = dict[int, list[str]]()
+    for funnel in diagnosis.funnels:
+        depths.setdefault(funnel.depth, []).append(funnel.system)
+    for depth, systems in sorted(depths.items()):
+        key = "depth" if len(depths) == 1 else "depth_of"
+        yield words(f"diagnose.note.{key}", depth=depth, systems=words.listed(systems))
+
+
+def _untold_notes(diagnosis: Diagnosis, words: Words) -> Iterator[str]:
+    """That it is unknown whether the corpus holds gold that was not retrieved."""
+    if untold := [funnel.untold for funnel in diagnosis.funnels if funnel.n_untold]:
+        yield words(f"diagnose.note.{untold[0]}")
 
 
 def tag_sheet(diagnosis: Diagnosis, words: Words) -> Sheet | None:
@@ -326,6 +370,50 @@ def _blocks(diagnosis: Diagnosis, look: Look, *, stages: Sequence[str] = ()) -> 
     return diagnosis_sections(diagnosis, look.words)
 
 
+def _brief(diagnosis: Diagnosis, look: Look, *, stages: Sequence[str] = ()) -> Iterator[Block]:
+    """Where the best system loses most, the stages, what to try first, and what to be careful with."""
+    if stages or not (diagnosis.has_gold or diagnosis.outcomes):
+        yield from _blocks(diagnosis, look, stages=stages)
+        return
+    words, best = look.words, best_funnel(diagnosis).system
+    if diagnosis.has_gold:
+        yield Text(lost_text(diagnosis, best, words), "bold")
+        yield _reached_sheet(diagnosis, words)
+    else:
+        yield replace(outcomes_sheet(diagnosis.outcomes, words), notes=[])
+    yield Text("\n".join([_first_advice(diagnosis, words), *careful(_cautions(diagnosis, best, words), look)]))
+
+
+def best_funnel(diagnosis: Diagnosis) -> Funnel:
+    """The funnel of the system with the best mean by the measure of gains, the first of equal ones."""
+    j = list(diagnosis.ceilings.measures).index(diagnosis.measure)
+    return diagnosis.funnels[int(np.argmax(np.nan_to_num(diagnosis.ceilings.reached[:, j], nan=-np.inf)))]
+
+
+def _reached_sheet(diagnosis: Diagnosis, words: Words) -> Sheet:
+    """The stages that any question ended at, without notes."""
+    sheet = funnel_sheet(diagnosis, words)
+    return replace(sheet, rows=[row for row in sheet.rows if {*row[1:]} - {"0", "–"}], notes=[])
+
+
+def _first_advice(diagnosis: Diagnosis, words: Words) -> str:
+    """The first pattern, with what to try and what that could win, but without the numbers that show it."""
+    if not diagnosis.advice:
+        return words("diagnose.no_advice")
+    first, text = diagnosis.advice[0], advice_text(diagnosis.advice[0], words)
+    gain = words("diagnose.between").join([text.action, text.gain]).rstrip()
+    answer = words("page.summary.first", systems=words.listed(list(first.systems)), title=text.title, gain=gain)
+    return words("brief.answered", question=words("page.summary.advice"), answer=visible(answer))
+
+
+def _cautions(diagnosis: Diagnosis, best: str, words: Words) -> Iterator[str]:
+    """What endangers the numbers of the stages, the gravest first."""
+    yield from mistakes(diagnosis, best, words)
+    yield from _untold_notes(diagnosis, words)
+    yield from dangers(diagnosis.judges, words, n_systems=len(diagnosis.outcomes))
+    yield from _depth_notes(diagnosis, words)
+
+
 def diagnosis_data(diagnosis: Diagnosis, words: Words, *, stages: Sequence[str] = ()) -> dict[str, Any]:
     """All of it, whatever stages are shown; `text` of advice in the words' language."""
     return {
@@ -436,7 +524,7 @@ def diagnosis_picture(diagnosis: Diagnosis, words: Words) -> Shares:
 
 VIEWS = {
     Diagnosis: View[Diagnosis](
-        "a diagnosis", blocks=_blocks, data=diagnosis_data, options=("stages",), has_parts=True,
+        "a diagnosis", blocks=_blocks, brief=_brief, data=diagnosis_data, options=("stages",), has_parts=True,
         picture=diagnosis_picture,
     )
 }  # fmt: skip

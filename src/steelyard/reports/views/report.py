@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Floats
 from steelyard.comparison.result import Comparison
-from steelyard.diagnosis.advice import MISTAKES, Advice
+from steelyard.diagnosis.advice import Advice
 from steelyard.experiment.corrections import Correction, Corrections
 from steelyard.experiment.table.recipes import comparable
 from steelyard.judges.people.calibration import calibration_notes
@@ -18,17 +18,18 @@ from steelyard.judges.verdict import Label, Problem, State
 from steelyard.reports.contents import Contents
 from steelyard.reports.details.details import Judging
 from steelyard.reports.details.limits import shortened
-from steelyard.reports.views.cautions import NAMED, lost_gold, lost_questions, unknown_corpus
-from steelyard.reports.views.comparison import MARKS, drift_sheet, measure_sheets
+from steelyard.reports.views.cautions import NAMED, careful, dangers, lost_gold, lost_questions, unknown_corpus
+from steelyard.reports.views.comparison import MARKS, comparison_cautions, drift_sheet, measure_sheets
 from steelyard.reports.views.comparison_notes import method_notes, unsure_orders
 from steelyard.reports.views.corrections import corrected_sheet
-from steelyard.reports.views.diagnosis import advice_text, diagnosis_sections, stage_name, worst_stage
+from steelyard.reports.views.diagnosis import advice_text, diagnosis_sections, lost_text, mistakes
+from steelyard.reports.views.gate import outcome_line
 from steelyard.reports.views.notes import notes_of_systems
 from steelyard.reports.views.numbers import best_places, number, p_text
 from steelyard.reports.views.ratings import rating_sheets, rating_text, ratings_overview
-from steelyard.reports.views.scores import scores_sheet
+from steelyard.reports.views.scores import score_cautions, scores_sheet
 from steelyard.reports.views.verdicts import difference_text, headline, headline_numbers
-from steelyard.reports.views.view import Paragraph, Section, Sheet
+from steelyard.reports.views.view import Block, Look, Paragraph, Section, Sheet, Text
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
 
@@ -109,7 +110,7 @@ def facts(contents: Contents, words: Words) -> Iterator[Fact]:
     best = contents.scores.systems[contents.by_mean()[0]]
     for name, text, target in (
         ("rating", _best_rating(contents, best, words), "ratings"),
-        ("lost", _most_lost(contents, best, words), "funnel"),
+        ("lost", lost_text(contents.diagnosis, best, words), "funnel"),
         ("advice", _first_advice(contents, words), "advice"),
     ):
         if text:
@@ -124,24 +125,13 @@ def _best_rating(contents: Contents, best: str, words: Words) -> str:
         return ""  # The headline says so.
     if rating is None:
         return ""
-    return words("page.summary.rating_of", system=best, measure=primary, rating=rating_text(rating, words))
-
-
-def _most_lost(contents: Contents, best: str, words: Words) -> str:
-    """The number of questions that have any gold in the first k, and where most others lost it."""
-    funnel = next(funnel for funnel in contents.diagnosis.funnels if funnel.system == best)
-    worst, k = worst_stage(funnel), contents.diagnosis.k
-    if worst is not None:
-        (stage, n), counts, questions = worst, funnel.counts(), words("count.questions", n=funnel.n_queries)
-        return words("page.summary.lost_of", system=best, stage=stage_name(stage, words), n=n, k=k,
-                     found=counts["found"] + counts["unused"], questions=questions)  # fmt: skip
-    total, n_found = int(funnel.n_gold.sum()), funnel.n_at_stage["found"]
-    if not total:
-        return ""
-    if total == n_found:
-        return words("page.summary.nothing_lost", system=best, k=k)
-    kind = "pieces" if funnel.by_evidence else "documents"
-    return words(f"page.summary.nothing_lost_{kind}", system=best, k=k, found=n_found, total=total)
+    return words(
+        "page.summary.rating_of",
+        system=best,
+        measure=primary,
+        mean=number(rating.value),
+        rating=rating_text(rating, words),
+    )
 
 
 def first_advice(contents: Contents) -> Advice | None:
@@ -164,7 +154,7 @@ def _first_advice(contents: Contents, words: Words) -> str:
 def care(contents: Contents, words: Words) -> list[str]:
     """Notes on what could mislead: mistakes of others, lost questions and gold, unjudged documents, ties, notes."""
     return [
-        *_mistakes(contents, words),
+        *mistakes(contents.diagnosis, contents.scores.systems[contents.by_mean()[0]], words),
         *lost_questions(contents.scores, words),
         *lost_gold(contents.scores, words, [*contents.details.absent]),
         *unknown_corpus(contents.scores, words),
@@ -173,24 +163,43 @@ def care(contents: Contents, words: Words) -> list[str]:
     ]
 
 
-def _mistakes(contents: Contents, words: Words) -> Iterator[str]:
-    """A note on systems that may be behind by a mistake around them alone."""
-    best, systems = contents.scores.systems[contents.by_mean()[0]], dict[str, list[str]]()
-    for item in contents.diagnosis.advice:
-        if item.code in MISTAKES and best not in item.systems:
-            systems.setdefault(advice_text(item, words).title, []).extend(map(visible, item.systems))
-    if systems:
-        named = [(title, words.listed(own, NAMED)) for title, own in systems.items()]
-        listed = [words("page.care.mistake_of", title=title, systems=own) for title, own in named]
-        yield words("page.care.mistake", listed=words.listed(listed, NAMED))
-
-
 def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
     """Notes of how the systems were weighed, then of their run folders."""
     n = len(contents.scores.systems)
     notes = contents.scores.notes if contents.comparison is None else contents.comparison.notes
     yield from notes_of_systems(notes, words, n_systems=n, most=NAMED)
     yield from notes_of_systems(contents.notes, words, most=NAMED)
+
+
+def brief_report(contents: Contents, look: Look) -> Iterator[Block]:
+    """The verdict, how good the best system is, where it loses questions, what to try first, and the gravest caution.
+
+    The outcome of the gate is there where a profile was named that has one.
+    """
+    words, best = look.words, contents.scores.systems[contents.by_mean()[0]]
+    sentences = verdict(contents, words)[:1]
+    if contents.comparison is not None and len(contents.scores.systems) == 2:
+        sentences.append(next(headline_numbers(contents.comparison, words)))
+    yield Text(words("diagnose.between").join(sentences), "bold")
+    answers = [(fact.title, fact.text) for fact in facts(contents, words)]
+    if contents.gate is not None:
+        answers.append((words("page.gate.title"), outcome_line(contents.gate, best, words)))
+    lines = [words("brief.answered", question=question, answer=answer) for question, answer in answers]
+    yield Text("\n".join([*lines, *careful(_brief_care(contents, words), look)]))
+
+
+def _brief_care(contents: Contents, words: Words) -> Iterator[str]:
+    """What endangers the conclusion, the gravest first."""
+    scores, comparison = contents.scores, contents.comparison
+    yield from mistakes(contents.diagnosis, scores.systems[contents.by_mean()[0]], words)
+    yield from _one_sided(contents, words)
+    if comparison is None:
+        yield from score_cautions(scores, words)
+    else:
+        yield from lost_gold(scores, words, [*contents.details.absent])
+        yield from comparison_cautions(comparison, words)
+        yield from unknown_corpus(scores, words)
+    yield from dangers(contents.notes, words)
 
 
 def paper_sheet(contents: Contents, words: Words) -> Sheet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ import numpy as np
 from steelyard.base.json_text import plain
 from steelyard.base.result import Result
 from steelyard.data.folders.run_folder import RunFolder
-from steelyard.rag.sweeping import Swept, setting_text
+from steelyard.measures import parse
+from steelyard.rag.sweeping import SweepNote, Swept, setting_text
 from steelyard.rag.weighed_run import WeighedRun
+from steelyard.reports.views.cautions import careful, is_grave, shared_documents
 from steelyard.reports.views.notes import cluster_notes, note_text
 from steelyard.reports.views.numbers import number, p_text, signed
 from steelyard.reports.views.picture import Intervals, Mark, described
 from steelyard.reports.views.scores import brief_sheets, scores_picture, scores_sheets
-from steelyard.reports.views.view import Block, Look, Sheet, Text, View
+from steelyard.reports.views.view import USUAL_WIDTH, Block, Look, Sheet, Text, View, sheet_width
 from steelyard.reports.visible import short_path
 from steelyard.reports.words import Words, read_words
+from steelyard.stats.rankings import Lead
 
 
 def sweep_sheet(swept: Swept, *, seed: int = 0, words: Words | None = None) -> Sheet:
@@ -46,26 +50,36 @@ def sweep_sheet(swept: Swept, *, seed: int = 0, words: Words | None = None) -> S
 
 def sweep_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
     """Notes on the questions of the means, on how far the best leads and would by chance, and the notes of the runs."""
-    n, rows, first = int((~swept.held_out).sum()), len(swept.settings), swept.measures[0]
+    n, rows = int((~swept.held_out).sum()), len(swept.settings)
     yield words("sweep.means_of_documents" if swept.recipe.get("unit") == "document" else "sweep.means", n=n)
     yield from _lead_notes(swept, seed, words)
-    if swept.held_out.any():
-        on_choice, held_out = (swept.means(mask)[swept.best, 0] for mask in (~swept.held_out, swept.held_out))
-        if not np.isnan(on_choice):
-            yield words(
-                "sweep.held_out", n=n, measure=first, held=number(held_out), held_n=swept.held_out.sum(), seed=seed,
-                kept=number(on_choice),
-            )  # fmt: skip
-    elif rows > 1:
+    yield from _held_out_notes(swept, seed, words)
+    if rows > 1 and not swept.held_out.any():
         yield words("sweep.holdout")
-    clustering = swept.clustering
-    n_clusters = None if clustering is None else clustering.n
-    yield from cluster_notes(swept.recipe, words, n=len(swept.query_ids), n_clusters=n_clusters)
-    for note in swept.notes:
-        text = note_text(note.note, words)
-        if note.pipelines:
-            text = words("scores.gold.of", systems=words("list.comma").join(note.pipelines), note=text)
-        yield text
+    yield from cluster_notes(swept.recipe, words, n=len(swept.query_ids), n_clusters=_n_clusters(swept))
+    yield from (_swept_note(note, words) for note in swept.notes)
+
+
+def _swept_note(note: SweepNote, words: Words) -> str:
+    """A note, with the pipelines that it is of, unless these are all."""
+    text = note_text(note.note, words)
+    systems = words("list.comma").join(note.pipelines)
+    return words("scores.gold.of", systems=systems, note=text) if note.pipelines else text
+
+
+def _held_out_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
+    """The mean of the best one over the questions that did not choose it, where some were held out."""
+    n = int((~swept.held_out).sum())
+    on_choice, held_out = (swept.means(mask)[swept.best, 0] for mask in (~swept.held_out, swept.held_out))
+    if swept.held_out.any() and not np.isnan(on_choice):
+        yield words(
+            "sweep.held_out", n=n, measure=swept.measures[0], held=number(held_out), held_n=swept.held_out.sum(),
+            seed=seed, kept=number(on_choice),
+        )  # fmt: skip
+
+
+def _n_clusters(swept: Swept) -> int | None:
+    return None if swept.clustering is None else swept.clustering.n
 
 
 def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
@@ -85,6 +99,62 @@ def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
 def _blocks(swept: Swept, look: Look, *, seed: int = 0) -> list[Sheet]:
     sheet = sweep_sheet(swept, seed=seed, words=look.words)
     return [_settings_joined(sheet, len(swept.settings[0])) if look.format == "table" else sheet]
+
+
+_ROWS, _MEASURES = 10, 3
+"""Rows of a sweep on a short screen, and measures that it shows whether the width has room for more or not."""
+
+
+def _brief_sweep(swept: Swept, look: Look, *, seed: int = 0) -> Iterator[Block]:
+    """Which pipeline leads and by how much, the first rows, and what to be careful with."""
+    words, leads = look.words, swept.leads(seed=seed)
+    yield Text(_leader_text(swept, None if leads is None else leads[0], words), "bold")
+    whole = _settings_joined(sweep_sheet(swept, seed=seed, words=words), len(swept.settings[0]))
+    sheet = _first_cells(whole, look.width or USUAL_WIDTH)
+    left_out = {"rows": len(whole.rows) - len(sheet.rows), "measures": len(whole.header) - len(sheet.header)}
+    more = [words(f"brief.sweep.{name}", n=n) for name, n in left_out.items() if n]
+    cautions = _cautions(swept, None if leads is None else leads[1], words)
+    yield replace(sheet, notes=[*more, *_held_out_notes(swept, seed, words), *careful(cautions, look)])
+
+
+def _first_cells(sheet: Sheet, width: int) -> Sheet:
+    """The first rows, and as many measures as fit the width; some in any case."""
+    n = len(sheet.header)
+    while n > 2 + _MEASURES and sheet_width(Sheet(sheet.header[:n], [row[:n] for row in sheet.rows])) > width:
+        n -= 1
+    best = {(r, c) for r, c in sheet.best if r < _ROWS and c < n}
+    return Sheet(sheet.header[:n], [row[:n] for row in sheet.rows[:_ROWS]], best)
+
+
+def _leader_text(swept: Swept, lead: Lead | None, words: Words) -> str:
+    """The settings of the best pipeline, its mean, and how far it leads the next one."""
+    settings = swept.settings[swept.best].items()
+    kind = "alone" if lead is None or np.isnan(lead.p) else "open" if lead.p > _ALPHA else "leads"
+    values = {} if lead is None else {"lead": number(lead.lead), "p": p_text(lead.p, sign=True)}
+    return words(
+        f"brief.sweep.{kind}", settings=words("list.comma").join(f"{key} {setting_text(own)}" for key, own in settings),
+        measure=swept.measures[0], mean=number(swept.means()[swept.best, 0]), n=int((~swept.held_out).sum()), **values,
+    )  # fmt: skip
+
+
+_ALPHA = 0.05
+"""The level from which on a lead may be chance."""
+_ACROSS = {"pieces", "characters", "answers"}
+"""What measures are computed from that compare across chunkings."""
+
+
+def _cautions(swept: Swept, over_average: Lead | None, words: Words) -> Iterator[str]:
+    """What endangers the choice, the gravest first."""
+    yield from (_swept_note(note, words) for note in swept.notes if is_grave(note.note))
+    if over_average is not None and over_average.p > _ALPHA:
+        yield words("brief.sweep.alike", n=len(swept.settings), p=p_text(over_average.p, sign=True))
+    apart = [name for name in swept.measures if not _ACROSS & {*parse(name).definition.inputs}]
+    if apart and swept.recipe.get("unit") != "document" and any(key.startswith("chunk") for key in swept.settings[0]):
+        yield words("brief.sweep.chunkings", measures=words.listed(apart))
+    if len(swept.settings) > 1 and not swept.held_out.any():
+        yield words("brief.sweep.chosen")
+    n_clusters = _n_clusters(swept)
+    yield from shared_documents(swept.recipe, words, n=len(swept.query_ids), n_clusters=n_clusters)
 
 
 def _settings_joined(sheet: Sheet, n: int) -> Sheet:
@@ -186,6 +256,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     Swept: View[Swept](
         "a sweep",
         blocks=_blocks,
+        brief=_brief_sweep,
         data=lambda swept, words, seed=0: _data(swept, seed=seed),
         rows=lambda swept, seed=0: plain(_rows(swept)),
         papers=lambda swept, words, seed=0: [sweep_sheet(swept, seed=seed, words=words)],

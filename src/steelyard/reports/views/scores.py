@@ -37,7 +37,7 @@ from steelyard.reports.views.notes import (
 )
 from steelyard.reports.views.numbers import best_places, ends, number, percent
 from steelyard.reports.views.picture import Intervals, Mark, described
-from steelyard.reports.views.view import Look, Sheet, View, sheet_width
+from steelyard.reports.views.view import USUAL_WIDTH, Look, Sheet, View, sheet_width
 from steelyard.reports.words import Words, read_words
 
 if TYPE_CHECKING:
@@ -367,8 +367,8 @@ def _cause_counts(scores: Scores) -> Iterator[tuple[str, int, int, tuple[int, ..
                 yield kind, i, j, tuple(counts.tolist())
 
 
-_MEAN, _USUAL_WIDTH = ("mean", "interval", "judge"), 80
-"""Columns of one system on a short screen, and columns of a terminal that does not say how many it has."""
+_MEAN = ("mean", "interval", "judge")
+"""Columns of one system on a short screen."""
 
 
 def brief_sheets(
@@ -417,7 +417,7 @@ def _brief_system(scores: Scores, look: Look) -> Sheet:
     head = words("brief.head", system=scores.systems[0], n=len(scores.query_ids))
     header = [head, *(whole.header[c] for c in shown[1:])]
     sheet = Sheet(header, [[row[c] for c in shown] for row in whole.rows])
-    return _beside(sheet, look.width or _USUAL_WIDTH) if look.format == "table" else sheet
+    return _beside(sheet, look.width or USUAL_WIDTH) if look.format == "table" else sheet
 
 
 def _beside(sheet: Sheet, width: int) -> Sheet:
@@ -432,7 +432,7 @@ def _beside(sheet: Sheet, width: int) -> Sheet:
 def _brief_leaderboard(scores: Scores, look: Look) -> Sheet:
     """A row a system: all intervals where they fit the width, else that of the first measure alone."""
     whole = _leaderboard(scores, look.words)
-    if sheet_width(whole) > (look.width or _USUAL_WIDTH):
+    if sheet_width(whole) > (look.width or USUAL_WIDTH):
         whole = _leaderboard(scores, look.words, n_intervals=1)
     questions = look.words("count.questions", n=len(scores.query_ids))
     return replace(whole, header=[questions, *whole.header[1:]])

@@ -63,8 +63,8 @@ class Sheet:
         return {c for c, cells in enumerate(columns) if {*cells} - {"–"} and not any(map(_NUMBER.match, cells))}
 
 
-GAP = 3
-"""Blanks between columns on a terminal."""
+GAP, USUAL_WIDTH = 3, 80
+"""Blanks between columns on a terminal, and columns of one that does not say how many it has."""
 
 
 def cell_size(text: str) -> int:
