@@ -302,6 +302,14 @@ def opened_at(browser: Any, file: Path, question: str, code: str = "en", **optio
     return made
 
 
+@pytest.fixture(scope="module")
+def judged(browser: Any, files: dict[str, Path]) -> Iterator[Opened]:
+    """A question whose answer is judged, which several tests read."""
+    made = opened_at(browser, files["judged"], "q1")
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize(("code", "question", "width"), [("en", "q1", 1280), ("zh", "q2", 390)])
 def test_sentences_have_a_sign_and_a_colour(
     browser: Any, files: dict[str, Path], code: str, question: str, width: int
@@ -324,9 +332,8 @@ def test_sentences_have_a_sign_and_a_colour(
     made.close()
 
 
-def test_a_sentence_shows_what_supports_it_by_mouse_and_by_keyboard(browser: Any, files: dict[str, Path]) -> None:
-    made = opened_at(browser, files["judged"], "q1")
-    page, panel = made.page, made.page.locator(".reasons")
+def test_a_sentence_shows_what_supports_it_by_mouse_and_by_keyboard(judged: Opened) -> None:
+    page, panel = judged.page, judged.page.locator(".reasons")
     assert panel.inner_text().startswith("Point at a sentence")
     page.locator(".sentence.supported").hover()
     assert "supported · by c1 · the gold answer says so" in panel.inner_text()
@@ -349,12 +356,10 @@ def test_a_sentence_shows_what_supports_it_by_mouse_and_by_keyboard(browser: Any
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('.sentence').classList[1]") == "not_judged"
     assert "not judged" in panel.inner_text()
-    made.close()
 
 
-def test_citations_lead_to_their_chunk_and_invalid_ones_are_marked(browser: Any, files: dict[str, Path]) -> None:
-    made = opened_at(browser, files["judged"], "q1")
-    page = made.page
+def test_citations_lead_to_their_chunk_and_invalid_ones_are_marked(judged: Opened) -> None:
+    page = judged.page
     page.click("button.cite >> nth=1")
     assert page.evaluate("document.activeElement.querySelector('.name b').textContent") == "c4"
     assert page.evaluate("document.activeElement.classList.contains('cited')")
@@ -364,7 +369,6 @@ def test_citations_lead_to_their_chunk_and_invalid_ones_are_marked(browser: Any,
     gold = page.locator(".said-gold li").all_inner_texts()
     assert [text.split()[0] for text in gold] == ["✓", "✗"]
     assert "not said · not in the context" in gold[1]
-    made.close()
 
 
 def test_what_became_of_the_questions_and_who_judged(browser: Any, files: dict[str, Path]) -> None:
@@ -378,18 +382,6 @@ def test_what_became_of_the_questions_and_who_judged(browser: Any, files: dict[s
     page.select_option("#filter-outcome", "answer:1")
     page.select_option("#filter-system", "0")
     assert sorted(ids(page)) == ["q1", "q2"]
-    made.close()
-
-
-def test_it_prints_on_white_with_all_charts(browser: Any, files: dict[str, Path]) -> None:
-    made = Opened(browser, files["plain"], color_scheme="dark")
-    made.draw()
-    made.page.emulate_media(media="print")
-    assert made.page.evaluate("getComputedStyle(document.querySelector('.bar')).display") == "none"
-    assert made.page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 38, 44)"
-    made.page.set_viewport_size({"width": 688, "height": 900})  # A4, less its margins.
-    assert made.page.evaluate("document.querySelector('#question-table').getBoundingClientRect().right") <= 688
-    assert made.page.pdf().startswith(b"%PDF")
     made.close()
 
 

@@ -72,13 +72,12 @@ def test_the_finding_and_its_picture_are_on_the_first_screen(opened: Opened, cod
 
 def test_no_labels_of_charts_overlap_and_no_names_break(opened: Opened) -> None:
     page, overlaps = opened.page, []
-    for width in (390, 1024, 1440):
+    for width, code in ((390, "zh"), (1024, "zh"), (390, "en"), (1440, "en")):
         page.set_viewport_size({"width": width, "height": 900})
-        for code in ("zh", "en"):
-            opened.speak(code)
-            page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
-            opened.draw()
-            overlaps += [(width, code, *own) for own in [page.evaluate(OVERLAPS)] if own]
+        opened.speak(code)
+        page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+        opened.draw()
+        overlaps += [(width, code, *own) for own in [page.evaluate(OVERLAPS)] if own]
     assert overlaps == []
     assert page.evaluate("Math.max(...[...document.querySelectorAll('.name')].map((name) => name.offsetHeight))") < 30
 

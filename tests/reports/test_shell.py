@@ -156,22 +156,14 @@ def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: st
     assert ink == page.evaluate("getComputedStyle(document.querySelector('.notes')).color")
     assert page.locator("figure [role=img]").first.get_attribute("aria-label")
     assert page.evaluate(OVERLAPS) == []
+    if width == 390:
+        wide = page.locator(".scroll").nth(1)
+        assert wide.evaluate("node => node.scrollWidth > node.clientWidth")
+        assert "linear-gradient" in wide.evaluate("node => getComputedStyle(node).backgroundImage")
+        labels = [label.bounding_box() for label in page.locator(".plot svg text[font-weight=bold]").all()]
+        assert labels
+        assert all(0 <= box["x"] < box["x"] + box["width"] <= 390 for box in labels)
     tab.look(f"bench-{code}-{scheme}-{width}")
-    tab.close()
-
-
-@NO_CHROMIUM
-def test_a_phone_shows_that_there_is_more_and_what_is_recommended(browser: Any, bench_file: Path) -> None:
-    tab = Opened(browser, bench_file, ready="#summary", viewport={"width": 390, "height": 900})
-    page = tab.page
-    wide = page.locator(".scroll").nth(1)
-    assert wide.evaluate("node => node.scrollWidth > node.clientWidth")
-    assert "linear-gradient" in wide.evaluate("node => getComputedStyle(node).backgroundImage")
-    labels = page.locator(".plot svg text[font-weight=bold]").all()
-    assert labels
-    for label in labels:
-        box = label.bounding_box()
-        assert 0 <= box["x"] < box["x"] + box["width"] <= 390
     tab.close()
 
 
@@ -235,8 +227,8 @@ def test_hostile_names_stay_texts(browser: Any, tmp_path: Path, write: Callable[
 
 
 @NO_CHROMIUM
-def test_sections_fold_and_links_open_them(browser: Any, bench_file: Path) -> None:
-    tab = Opened(browser, bench_file, ready="#summary")
+def test_sections_fold_print_and_are_saved(browser: Any, bench_file: Path) -> None:
+    tab = Opened(browser, bench_file, ready="#summary", color_scheme="dark")
     page = tab.page
     page.focus("#costs summary")
     page.keyboard.press("Enter")
@@ -254,13 +246,6 @@ def test_sections_fold_and_links_open_them(browser: Any, bench_file: Path) -> No
     page.click("nav a[href='#costs']")
     assert page.is_visible("#costs table")
     page.wait_for_selector("nav a[href='#costs'][aria-current=true]")
-    tab.close()
-
-
-@NO_CHROMIUM
-def test_tables_and_drawings_are_saved(browser: Any, bench_file: Path) -> None:
-    tab = Opened(browser, bench_file, ready="#summary", color_scheme="dark")
-    page = tab.page
 
     def saved(selector: str) -> tuple[str, str]:
         with page.expect_download() as download:
