@@ -16,6 +16,7 @@ from steelyard.base import defaults
 from steelyard.data.folders.run_folder import write_run_folder
 from steelyard.data.responses import Response
 from steelyard.experiment.door.choices import named_verdicts
+from steelyard.experiment.judging import judge_run
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.json import as_json, read_scores
 from steelyard.experiment.table.recipes import reads_verdicts
@@ -421,3 +422,13 @@ def test_rankings_of_answers_alone_are_refused() -> None:
         sy.evaluate(BOTH, ALONE, "mrr")
     with pytest.raises(sy.InputError, match="run, result 1: `retrieved` must be a list"):
         sy.evaluate(BOTH, [ALONE[0], *outputs()[1:]], "exact_match")
+
+
+def test_verdicts_of_the_default_judge_on_an_earlier_run_are_given_again(tmp_path: Path) -> None:
+    (asked := tmp_path / "q.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions()))
+    folder = run_folder(tmp_path / "hybrid")
+    judge_run(str(asked), str(folder), "lexical")
+    path = folder / "outputs.jsonl"
+    path.write_text(path.read_text().replace("Nine.", "Nobody knows."))
+    scores = sy.evaluate(asked, folder, "faithfulness")
+    assert next(note.code for note in scores.notes["hybrid"]) == "judged_by_default"

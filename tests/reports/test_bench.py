@@ -541,7 +541,7 @@ def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:
     assert "--baseline is for runs, and only" in refused.stderr.decode()
     missing = steelyard("report", tmp_path / "qrels.txt", "--baseline", "bm25")
     assert missing.returncode == 2
-    assert "name the runs behind it; alone, only the folder of a bench has a report" in missing.stderr.decode()
+    assert "holds judged documents and no results; name one run or several behind it" in missing.stderr.decode()
 
 
 # Money ---------------------------------------------------------------------------------------------------------------

@@ -262,7 +262,7 @@ COMMANDS = {
     "diagnose": Command(
         "Where is the gold lost, what could be reached, and what to try?",
         [
-            options.TRUTH, options.RUNS,
+            options.TRUTH, options.RUNS_OR_NONE,
             repeated(
                 "--stage", dest="stages",
                 help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
@@ -278,7 +278,7 @@ COMMANDS = {
                 "truth", reads=True,
                 help="Truth or questions, as of `evaluate`; or the folder of a bench, and no runs.",
             ),
-            argument("runs", nargs="*", reads=True, help="One or several runs, as of `evaluate`."),
+            options.RUNS_OR_NONE,
             repeated(
                 "--output", "-o", dest="output", type=Path, writes=True,
                 help="A file: .html, .md, .tex, .csv, .json or .txt; may be repeated.",

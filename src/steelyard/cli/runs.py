@@ -79,7 +79,7 @@ def diagnose(call: Call, truth: str, runs: list[str], *, stages: list[str], **op
     for stage in stages:
         if stage not in (*STAGES, *OUTCOMES):
             raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
-    diagnosis = call.ask(truth, runs, **options)
+    diagnosis = call.ask(truth, runs or None, **options)
     worst = worst_stage(best_funnel(diagnosis))
     call.write(diagnosis, following=[*call.typed, "--stage", worst[0]] if worst and not stages else [], stages=stages)
 
@@ -90,13 +90,17 @@ def report(
 ) -> None:  # fmt: skip
     """Write one report of the runs, or of a bench, into each file, or onto the terminal."""
     from steelyard.cli.terminal import write_result
+    from steelyard.data.folders.manifests import find_bench_folder
     from steelyard.reports.page.slide import slide_format
     from steelyard.reports.report import Report
     from steelyard.reports.writing import format_of, view_of
 
     lang, formats = call.words.code, view_of(Report).formats
-    if one_page and not (runs and output):
-        lacks = "a file, such as --output slide.pdf" if runs else "runs: a bench has no single finding; leave it out"
+    is_bench = not runs and find_bench_folder(truth) is not None
+    if one_page and (is_bench or not output):
+        lacks = (
+            "runs: a bench has no single finding; leave it out" if is_bench else "a file, such as --output slide.pdf"
+        )
         raise InputError(f"--one-page needs {lacks}")
     for path in output:
         if one_page:
@@ -106,7 +110,8 @@ def report(
                 f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt, "
                 "or with --one-page in .html, .pdf, .png or .svg"
             )
-    report = call.ask(truth, runs, measures, **options) if runs else _of_bench(truth, measures, **options)
+    named = (truth, runs or None, measures)
+    report = _of_bench(truth, measures, **options) if is_bench else call.ask(*named, **options)
     for path in output:
         if one_page:
             report.write(path, lang=lang, one_page=True)
@@ -125,11 +130,8 @@ def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any
 
     Raises   InputError for options of runs, which were weighed when it was measured.
     """
-    from steelyard.data.folders.manifests import find_bench_folder
     from steelyard.reports.benching import BenchReport
 
-    if find_bench_folder(path) is None:
-        raise InputError(f"{path}: name the runs behind it; alone, only the folder of a bench has a report")
     for name in [*(["measure"] if measures else []), *options]:
         raise InputError(f"--{name.replace('_', '-')} is for runs, and only {path} is named; name a run behind it")
     return BenchReport.read(path, title=title)

@@ -162,20 +162,23 @@ def judged_run(
 ) -> RunVerdicts:
     """The verdicts on a run: those handed in, else those in its folder, else those of the default judge.
 
-    Raises   InputError for verdicts of another run, and for a judge that left none there.
+    Verdicts of the default judge on an earlier run are given again, as its settings are known.
+
+    Raises   InputError for verdicts of another run by other judges, and for a judge that left none there.
     """
     query_ids, judge = [question.query_id for question in questions], choice.judge
     if handed_in is not None:
         _check_judge(handed_in, judge, run.name)
         return RunVerdicts(_checked(handed_in, run, questions), query_ids)
     path = None if run.folder is None else _kept(run.folder.path, judge, run.name)
-    if path is not None:
-        return RunVerdicts(
-            _checked(opened_verdicts(path, run.name, choice.form), run, questions), query_ids, "file", path.name
-        )
     from steelyard.judges.judging import JudgeOptions, judge_answers
     from steelyard.judges.registry import judging_command, make_judge
 
+    if path is not None:
+        kept = opened_verdicts(path, run.name, choice.form)
+        by_default = kept.recipe["judge"] == make_judge(DEFAULT_JUDGE).recipe()
+        if not (by_default and kept.are_of_others(run.answered().digest())):
+            return RunVerdicts(_checked(kept, run, questions), query_ids, "file", path.name)
     if judge is not None and judge != DEFAULT_JUDGE:
         raise InputError(
             f"{run.name}: has no verdicts by {judge!r}; judge it first ({judging_command(judge)}), or leave out --judge"

@@ -203,9 +203,12 @@ class Verdicts:
 
     def check_outputs(self, digest: str, name: str) -> None:
         """Raise   InputError where these are verdicts on other outputs than those of this digest, called `name`."""
-        own = self.recipe.get("outputs")
-        if own is not None and own != digest:
+        if self.are_of_others(digest):
             raise InputError(f"verdicts by {self.judge} are of another run than {name}; judge it (`steelyard judge`)")
+
+    def are_of_others(self, digest: str) -> bool:
+        """True if these are verdicts on other outputs than those of this digest."""
+        return self.recipe.get("outputs") not in (None, digest)
 
     @cached_property
     def answers(self) -> pl.DataFrame:
