@@ -176,7 +176,7 @@ def judged_run(
 
     if path is not None:
         kept = opened_verdicts(path, run.name, choice.form)
-        by_default = kept.recipe["judge"] == make_judge(DEFAULT_JUDGE).recipe()
+        by_default = kept.recipe["judge"] == {"name": DEFAULT_JUDGE, **make_judge(DEFAULT_JUDGE).recipe()}
         if not (by_default and kept.are_of_others(run.answered().digest())):
             return RunVerdicts(_checked(kept, run, questions), query_ids, "file", path.name)
     if judge is not None and judge != DEFAULT_JUDGE:
