@@ -35,10 +35,10 @@ def one_line(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}…)"
 
 
-def counted(n: int, noun: str) -> str:
+def plural(n: int, noun: str) -> str:
     """A number of things.
 
-    >>> counted(1, "chunk"), counted(2000, "chunk")
+    >>> plural(1, "chunk"), plural(2000, "chunk")
     ('1 chunk', '2,000 chunks')
     """
     return f"{n:,} {noun}{'s' * (n != 1)}"

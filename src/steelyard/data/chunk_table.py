@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError, quoted
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.data.corpus import Chunks, Document, DocumentNames, texts_of
 from steelyard.data.pieces import LONGEST
 from steelyard.io.json_files import json_lines
@@ -136,7 +136,7 @@ class Corpus:
 
     def __repr__(self) -> str:
         parts = {"chunk": self.chunks, "document": self.documents}
-        return f"Corpus({', '.join(counted(len(own), noun) for noun, own in parts.items() if own is not None)})"
+        return f"Corpus({', '.join(plural(len(own), noun) for noun, own in parts.items() if own is not None)})"
 
     def texts(self, ids: Collection[str]) -> dict[str, str]:
         """Texts of some chunks by their ids, or documents by their names; those that the corpus lacks are left out."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Ints
-from steelyard.base.short_repr import counted, short_repr
+from steelyard.base.short_repr import plural, short_repr
 from steelyard.io.source import strip_compression
 from steelyard.text.spans import Span
 
@@ -89,7 +89,7 @@ class Chunks:
         return cls(documents, owner, flat[:, 0], flat[:, 1])
 
     def __repr__(self) -> str:
-        return f"Chunks({counted(len(self), 'chunk')} of {counted(len(self.documents), 'document')})"
+        return f"Chunks({plural(len(self), 'chunk')} of {plural(len(self.documents), 'document')})"
 
     def __len__(self) -> int:
         return len(self.owner)

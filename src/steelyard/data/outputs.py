@@ -13,7 +13,7 @@ import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
 from steelyard.base.schema import RUN
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder, total_latency
@@ -149,7 +149,7 @@ class Outputs:
         return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
-        return f"Outputs({self.name!r}: {counted(len(self.table), 'chunk')})"
+        return f"Outputs({self.name!r}: {plural(len(self.table), 'chunk')})"
 
 
 def _placed_lines(lines: Any, name: str) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.data.question import Question, parse_question
 from steelyard.data.question_files import beir_questions, dataset_file, placed_questions, read_lines
 from steelyard.data.truth import Truth
@@ -84,8 +84,8 @@ class Questions(Sequence[Question]):
         return self._questions[index]
 
     def __repr__(self) -> str:
-        pieces = counted(self.n_pieces, "piece")
-        return f"Questions({self.name!r}: {counted(len(self), 'question')}, {pieces} of evidence)"
+        pieces = plural(self.n_pieces, "piece")
+        return f"Questions({self.name!r}: {plural(len(self), 'question')}, {pieces} of evidence)"
 
     @cached_property
     def n_pieces(self) -> int:

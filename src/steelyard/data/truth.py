@@ -15,7 +15,7 @@ from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import SETTLE_DUPLICATES, DuplicateError, InputError
 from steelyard.base.hashing import IdIndex, block_starts, find_duplicate, hash_ids
 from steelyard.base.schema import TRUTH
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.io import formats, objects
 from steelyard.io.source import Source
 from steelyard.measures.alignment import best_first, offsets, owners
@@ -102,7 +102,7 @@ class Truth:
         return len(self.query_ids)
 
     def __repr__(self) -> str:
-        return f"Truth({self.name!r}: {counted(len(self), 'question')}, {counted(len(self.gain), 'judged document')})"
+        return f"Truth({self.name!r}: {plural(len(self), 'question')}, {plural(len(self.gain), 'judged document')})"
 
     def digest(self) -> str:
         """A fingerprint of the labels, or of the file that they came from."""

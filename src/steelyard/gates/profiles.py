@@ -43,7 +43,7 @@ from pathlib import Path
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.settings import read_text
-from steelyard.base.short_repr import counted, one_line
+from steelyard.base.short_repr import one_line, plural
 from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k
 from steelyard.measures import Measure
 
@@ -73,7 +73,7 @@ class Profile:
 
     def __repr__(self) -> str:
         levels = f", levels {', '.join(self.levels)}" if self.levels else ""
-        return one_line(f"Profile({self.name!r}: {counted(len(self.standards), 'measure')}{levels})")
+        return one_line(f"Profile({self.name!r}: {plural(len(self.standards), 'measure')}{levels})")
 
     @classmethod
     def read(cls, source: str | Path) -> Profile:

@@ -10,7 +10,7 @@ from typing import overload
 import polars as pl
 
 from steelyard.base.result import Result
-from steelyard.base.short_repr import counted, short_repr
+from steelyard.base.short_repr import plural, short_repr
 from steelyard.experiment.door.evaluation import check_scores
 from steelyard.experiment.table.scores import Scores
 from steelyard.gates.profiles import Profile, profile_of
@@ -91,7 +91,7 @@ class Ratings(Result, Sequence[Rating]):
         return len(self.ratings)
 
     def __repr__(self) -> str:
-        return f"Ratings({counted(len(self), 'rating')} by the profile {self.profile.name})"
+        return f"Ratings({plural(len(self), 'rating')} by the profile {self.profile.name})"
 
     @property
     def frame(self) -> pl.DataFrame:

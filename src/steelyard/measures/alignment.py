@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError, MeasureError
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 
 _STACKED_HITS = 1 << 15
 
@@ -45,7 +45,7 @@ class Alignment:
     ties: Ties | None = None
 
     def __repr__(self) -> str:
-        return f"Alignment({counted(len(self.query_id), 'question')}, {counted(len(self.hit_rank), 'judged result')})"
+        return f"Alignment({plural(len(self.query_id), 'question')}, {plural(len(self.hit_rank), 'judged result')})"
 
     @property
     def n_queries(self) -> int:

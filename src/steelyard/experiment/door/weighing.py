@@ -22,7 +22,7 @@ from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.base.options import WeighOptions
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
 from steelyard.data.folders.run_folder import RunFolder
@@ -127,7 +127,7 @@ class Weighing:
         )._checked()  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Weighing({counted(len(self.weighed), 'system')} × {counted(len(self.query_ids), 'question')})"
+        return f"Weighing({plural(len(self.weighed), 'system')} × {plural(len(self.query_ids), 'question')})"
 
     def _checked(self) -> Weighing:
         """The same, where fields, verdicts and labels that are named are those of its questions and systems.

@@ -15,6 +15,7 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
+from steelyard.base.short_repr import plural
 from steelyard.data.clusters import SharedGold
 from steelyard.experiment.corrections import ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.table.arrays import (
@@ -79,7 +80,8 @@ class Scores(ScoreArrays, Result):
         return self
 
     def __repr__(self) -> str:
-        return f"Scores({len(self.systems)} systems × {len(self.measures)} measures × {len(self.query_ids)} questions)"
+        axes = {"system": self.systems, "measure": self.measures, "question": self.query_ids}
+        return f"Scores({' × '.join(plural(len(own), noun) for noun, own in axes.items())})"
 
     @classmethod
     def of(cls, data: object, *, system: str = "run", cluster: str | None = None) -> Scores:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Object
-from steelyard.base.short_repr import counted
+from steelyard.base.short_repr import plural
 from steelyard.data.folders.run_lock import run_lock
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.own_json import OwnJson, check_word
@@ -364,5 +364,5 @@ class Review:
 
     def __repr__(self) -> str:
         drawn, members = (sum(ns) for ns in ([len(s.drawn) for s in self.samples], [s.n_members for s in self.samples]))
-        parts = [counted(len(self.samples), "sample"), f"{drawn} of {counted(members, 'item')} drawn"]
-        return f"Review({', '.join([*parts, counted(len(self.labels), 'decision')])})"
+        parts = [plural(len(self.samples), "sample"), f"{drawn} of {plural(members, 'item')} drawn"]
+        return f"Review({', '.join([*parts, plural(len(self.labels), 'decision')])})"

@@ -125,11 +125,12 @@ def _first_rows(block: Block, words: Words) -> Block:
 def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
     if isinstance(block, Sheet):
         yield write(sheet_table(block, ""))
+    elif isinstance(block, Text) and block.style == "laid out":
+        yield f'<pre tabindex="0">{escaped(block.text)}</pre>'
     elif isinstance(block, Text):
-        before, after = {"laid out": ('<pre tabindex="0">', "</pre>"), "plain": ("<p>", "</p>")}.get(
-            block.style, (_TITLE, "</p>")
-        )
-        yield f"{before}{escaped(block.text)}{after}"
+        first, *lines = block.text.split("\n")
+        yield f"{'<p>' if block.style == 'plain' else _TITLE}{escaped(first)}</p>"
+        yield from (f"<p>{prose(line)}</p>" for line in lines)
     else:
         yield f"{_TITLE}{escaped(block.title)}</p>"
         yield from map(_paragraph, block.paragraphs)
