@@ -14,11 +14,11 @@ from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.reports.report import Report
 from steelyard.reports.views.diagnosis import worst_stage
 from steelyard.reports.views.numbers import signed
-from steelyard.reports.views.report import care, facts, subtitle_text, verdict
+from steelyard.reports.views.report import care, facts, provenance, subtitle_text, verdict
 from steelyard.reports.views.verdicts import headline
 from steelyard.reports.words import read_words
 from tests.rag import small
-from tests.reports.reports import ids_report, texts_report
+from tests.reports.reports import ids_report, judged_report, texts_report
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")
 EN, ZH = read_words("en"), read_words("zh")
@@ -98,6 +98,13 @@ def test_what_could_mislead_is_said() -> None:
     unjudged = " ".join(care(ids_report(), EN))
     assert "have a label; documents without one count as irrelevant" in unjudged
     assert len(care(texts_report(), EN)) == len(care(texts_report(), ZH))
+
+
+def test_where_verdicts_come_from_is_no_caution() -> None:
+    cautions, origins = (" ".join(of(judged_report(), EN)) for of in (care, provenance))
+    assert "Verdicts on the answers: by lexical" in origins
+    assert "Verdicts on" not in cautions
+    assert "A sentence is supported from a score of 0.7 on; this threshold is not calibrated" in cautions
 
 
 def test_notes_of_runs_are_shown_in_the_language_of_the_reader(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from steelyard.reports.views.diagnosis import AdviceCard, advice_cards, stage_na
 from steelyard.reports.views.gate import heading, out_of_reach, outcome_line
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.outcomes import answer_outcome, listed_outcomes
-from steelyard.reports.views.report import Fact, care, facts, subtitle_text, verdict
+from steelyard.reports.views.report import Fact, care, facts, provenance, subtitle_text, verdict
 from steelyard.reports.visible import single_line, visible
 from steelyard.reports.words import LaterWords, Words
 
@@ -115,7 +115,7 @@ def _page(contents: Contents, words: Words, specs: Mapping[str, Any], template: 
         subtitle=visible(subtitle_text(contents, words)),
         signature=visible(" ".join(signature_note(contents.scores.signature, words))), date=visible(contents.date),
         gate=_gate(contents, words), systems=data["systems"], measures=data["measures"], order=order,
-        verdict=said, provenance=[], shown_links=_SHOWN_LINKS, care=care(contents, words),
+        verdict=said, provenance=provenance(contents, words), shown_links=_SHOWN_LINKS, care=care(contents, words),
         facts=[*facts(contents, words), *_gate_fact(contents, words)],
         leaderboard=leaderboard_table(contents, words), corrected=corrected_table(contents, words),
         charts={name: _figure(name, spec, contents, words) for name, spec in charts.items()}, pair=data["pair"],

@@ -126,6 +126,14 @@ def dangers(
     return notes_of_systems(grave, words, n_systems=n_systems, most=most)
 
 
+def origins(
+    notes: Mapping[str, Sequence[Note]], words: Words, *, n_systems: int = 0, most: int | None = NAMED
+) -> Iterator[str]:
+    """Each note that says where a number comes from once, with its systems; n_systems, most as of `dangers`."""
+    harmless = {system: [note for note in own if not is_grave(note)] for system, own in notes.items()}
+    return notes_of_systems(harmless, words, n_systems=n_systems, most=most)
+
+
 def is_grave(note: Note) -> bool:
     """True if a note says more than where a number comes from."""
     return note.code not in _ORIGINS

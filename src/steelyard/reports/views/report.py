@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -18,7 +18,7 @@ from steelyard.judges.verdict import Label, Problem, State
 from steelyard.reports.contents import Contents
 from steelyard.reports.details.details import Judging
 from steelyard.reports.details.limits import shortened
-from steelyard.reports.views.cautions import NAMED, careful, dangers, lost_gold, lost_questions, unknown_corpus
+from steelyard.reports.views.cautions import NAMED, careful, dangers, lost_gold, lost_questions, origins, unknown_corpus
 from steelyard.reports.views.comparison import MARKS, comparison_cautions, drift_sheet, measure_sheets
 from steelyard.reports.views.comparison_notes import method_notes, unsure_orders
 from steelyard.reports.views.corrections import corrected_sheet
@@ -159,16 +159,21 @@ def care(contents: Contents, words: Words) -> list[str]:
         *lost_gold(contents.scores, words, [*contents.details.absent]),
         *unknown_corpus(contents.scores, words),
         *unsure_orders(contents.sensitivity, contents.scores.by_id, words),
-        *_run_notes(contents, words),
+        *_run_notes(contents, words, dangers),
     ]
 
 
-def _run_notes(contents: Contents, words: Words) -> Iterator[str]:
-    """Notes of how the systems were weighed, then of their run folders."""
+def provenance(contents: Contents, words: Words) -> list[str]:
+    """Notes on where numbers come from, which endanger none."""
+    return list(_run_notes(contents, words, origins))
+
+
+def _run_notes(contents: Contents, words: Words, some: Callable[..., Iterator[str]]) -> Iterator[str]:
+    """Some notes of how the systems were weighed, then of their run folders."""
     n = len(contents.scores.systems)
     notes = contents.scores.notes if contents.comparison is None else contents.comparison.notes
-    yield from notes_of_systems(notes, words, n_systems=n, most=NAMED)
-    yield from notes_of_systems(contents.notes, words, most=NAMED)
+    yield from some(notes, words, n_systems=n)
+    yield from some(contents.notes, words)
 
 
 def brief_report(contents: Contents, look: Look) -> Iterator[Block]:
