@@ -334,14 +334,32 @@ def test_tutorials_are_short(page: Path) -> None:
     assert 200 <= sum(lengths) <= 700
 
 
-def test_both_readmes_show_the_same_examples() -> None:
-    """A translation translates words; commands, code and numbers stay."""
+READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 
-    def code(page: Path) -> list[list[str]]:
-        bare = [re.sub(r"\s+#.*", "", block.text) for block in blocks(page) if block.language]
-        return [text.split() for text in bare]
 
-    assert code(ROOT / "README.md") == code(ROOT / "README.zh-CN.md")
+def doors(readme: Path) -> list[list[tuple[str, str]]]:
+    """The commands of each section of a README that shows some, and what they print."""
+    sections = readme.read_text("utf-8").split("\n## ")
+    shown = [[step for text in _FENCE.finditer(section) if text["language"] == "console"
+              for step in steps(Block("console", text["text"], 0, ""))] for section in sections]  # fmt: skip
+    return [[step for step in section if step[0].startswith("steelyard ")] for section in shown if section]
+
+
+@pytest.mark.parametrize("readme", READMES, ids=name_of)
+def test_a_newcomer_has_a_number_after_few_commands_and_lines(readme: Path) -> None:
+    """Two runs, a RAG application, a test set of another tool, a reranker: each has a door."""
+    assert readme.read_text("utf-8").count("\n") <= 150
+    assert len(doors(readme)) == 4
+    for commands in doors(readme):
+        assert len(commands) <= 5
+        assert max(len(printed.splitlines()) for _, printed in commands) <= 15
+        assert re.search(r"\d\.\d{2}", commands[0][1])
+
+
+def test_both_readmes_have_the_same_doors() -> None:
+    """The Chinese one has Chinese questions, files and outputs."""
+    english, chinese = ([[command.split()[1] for command, _ in door] for door in doors(page)] for page in READMES)
+    assert english == chinese
 
 
 def test_what_readmes_show_of_a_bench_is_what_the_page_on_rerankers_shows() -> None:

@@ -40,11 +40,10 @@ def run(
     settings = Config.of_options(config, **options)
     with call.progress(kept, after=0) as bars:
         weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
-    primary = weighed.scores.primary
-    has_gold = primary not in weighed.scores.without_gold and not primary.definition.of_answers
-    paths = [settings.questions, weighed.folder.path]
-    following = ["diagnose", *(short_path(path) for path in paths if path)] if has_gold else []
-    call.write(weighed, following=following)
+    primary, paths = weighed.scores.primary, [settings.questions, weighed.folder.path]
+    verb = "judge" if primary.definition.of_answers else "diagnose"
+    has_gold = primary not in weighed.scores.without_gold
+    call.write(weighed, following=[verb, *(short_path(path) for path in paths if path)] if has_gold else [])
     return QUESTIONS_FAILED if strict and weighed.folder.n_failed else 0
 
 
