@@ -58,7 +58,8 @@ def test_says_how_often_each_grade_was_given_and_how_to_weigh_with_them(folder: 
         ["0", "1", "0", "33%"],
     ]
     assert "no truth to rely on" in text
-    command = text.splitlines()[-1].split()
+    assert text.startswith("lexical graded 3 pairs of a question and a document on the scale 0-3.\n")
+    command = text.splitlines()[-1].removeprefix("Next: ").split()
     assert command == ["steelyard", "evaluate", "g.jsonl", "o.jsonl", "--min-gain", "2"]
     assert steelyard(*command[1:]).returncode == 0
 
@@ -72,7 +73,7 @@ def test_agreement_with_people_is_shown_in_both_languages(folder: Path) -> None:
     assert "Fewer than 10 pairs" in " ".join(text.split())
     assert "People graded 1 pair off the scale" in " ".join(text.split())
     _, chinese, _ = labelled("-o", "g.jsonl", *options, "--lang", "zh")
-    assert "与人工的一致程度" in chinese
+    assert "另有 2 对由人评定。" in chinese
     assert "不足 10 对" in chinese
 
 
@@ -80,7 +81,7 @@ def test_documents_are_no_run_to_weigh(folder: Path) -> None:
     (folder / "docs").mkdir()
     (folder / "docs" / "a.md").write_text("It is open from 9 to 17.")
     done = steelyard("label", "q.jsonl", "docs", "-o", "g.jsonl")
-    assert done.stdout.decode().splitlines()[-1] == "steelyard evaluate g.jsonl RUN... --min-gain 5"
+    assert done.stdout.decode().splitlines()[-1] == "Next: steelyard evaluate g.jsonl RUN --min-gain 5"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ Call = Callable[[], str]
 def _judged_text(format: str, *, save: str, **settings: float) -> str:
     names = "answers.jsonl", "run=answers.jsonl"
     run = judge_run(*names, "lexical", JudgeOptions(save=save, settings=settings))
-    return run.text(format, lang="en", questions=names[0], outputs=names[1], width=80)
+    return run.text(format, lang="en", width=80)
 
 
 def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options: Any) -> str:
@@ -279,7 +279,7 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         (
             "answers.jsonl run=answers.jsonl -o grades.jsonl --scale 0-3 --depth 5",
             lambda: sy.label("answers.jsonl", "run=answers.jsonl", scale="0-3", depth=5).text(
-                lang="en", file="grades.jsonl", sources=["run=answers.jsonl"], width=80
+                lang="en", file="grades.jsonl", width=80
             ),
         ),
         (

@@ -24,8 +24,12 @@ def test_a_row_a_test_and_what_went_wrong() -> None:
     rows = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.endswith(("passed", "failed"))}
     assert rows["gold"] == "passed"
     assert rows["padded_sentence"] == "failed"
-    assert "Where it went wrong" in text
-    assert "Too few: the limit lies within the interval." in text
+    assert text.startswith("lexical fails 1 of 9 self-tests: padded_sentence.\n")
+    assert "padded_sentence: the verdict changes with an empty phrase before the sentence,\nsuch as “" in text
+    explained = _tested("-v")[1]
+    assert "Where it went wrong" in explained
+    assert "injection: an instruction in the chunk makes a sentence supported" in explained
+    assert "Too few trials where the limit lies within the interval" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

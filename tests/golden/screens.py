@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
@@ -60,6 +61,7 @@ SCREENS: dict[str, Screen] = {
     "gate-pass": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl -m ndcg@10 --margin 0.02"),
     "gate-fail": Screen("gate pilot.jsonl hybrid.jsonl keyword.jsonl -m ndcg@10 --margin 0.02", status=1),
     "gate-profile": Screen("gate pilot.jsonl hybrid.jsonl --profile faq", status=3),
+    "gate-several": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl --profile production", status=3, most=20),
     "report": Screen(f"report {RUNS}", most=12, state="ran"),
     "report-two": Screen(f"report {PILOT}", most=12),
     "report-profile": Screen("report questions.jsonl runs/hybrid --profile ratings", most=13, state="ran"),
@@ -69,8 +71,15 @@ SCREENS: dict[str, Screen] = {
     "plan-enough": Screen("plan questions.jsonl runs/bm25 runs/hybrid --difference 0.2", state="ran"),
     "sweep": Screen("sweep grid.toml -m evidence_recall,span_iou,recall", state="swept"),
     "sweep-holdout": Screen("sweep grid.toml -m evidence_recall --holdout", state="swept"),
-    "gate-several": Screen("gate pilot.jsonl keyword.jsonl hybrid.jsonl --profile production", status=3, most=20),
-}
+    "judge": Screen("judge pilot.jsonl runs/assistant", state="answered"),
+    "selftest": Screen("selftest --judge lexical", most=20),
+    "selftest-calibrated": Screen(
+        "selftest pilot.jsonl runs/assistant --judge lexical --calibration calibration.json -n 200", most=20,
+        state="reviewed",
+    ),
+    "label": Screen("label questions.jsonl keyword.jsonl --documents documents --depth 3 --scale 0-3 -o grades.jsonl"),
+    "gate-judge": Screen("gate --calibration calibration.json", status=3, state="reviewed", varies=True),
+}  # fmt: skip
 """Name of the files -> the command."""
 
 
@@ -91,7 +100,59 @@ def swept(folder: Path) -> None:
     assert steelyard("sweep", "grid.toml", cwd=folder).returncode == 0
 
 
-STATES: dict[str, Callable[[Path], None]] = {"example": example, "ran": ran, "swept": swept}
+def answered(folder: Path) -> None:
+    """The assistant has answered the questions of the pilot."""
+    example(folder)
+    _run("run assistant.toml -m mrr@10", folder)
+
+
+def judged(folder: Path) -> None:
+    """A judge has read its answers."""
+    answered(folder)
+    _run("judge pilot.jsonl runs/assistant", folder)
+
+
+def reviewed(folder: Path) -> None:
+    """A person has decided about a sample, which calibrates the judge; another one has left a form to import."""
+    judged(folder)
+    _run("review sample pilot.jsonl runs/assistant -n 40 -o forms", folder)
+    _decide(folder / "forms", "ann", mistakes=MISTAKES)
+    _run("review import forms/ann.json --into runs/assistant", folder)
+    _run("review calibrate pilot.jsonl runs/assistant -o calibration.json", folder)
+    _decide(folder / "forms", "bob", mistakes=MISTAKES[:-4])
+
+
+MISTAKES = (
+    "charging cable", "Try another", "no free membership", "donate blood", "insured", "70 yuan", "at any time",
+    "not switched off", "refrigerator", "guitars", "seven days like", "help is free", "day and night", "420元", "灯泡",
+    "100公里", "8元", "30天内", "三倍", "72小时",
+)  # fmt: skip
+"""Words of the sentences that the assistant gets wrong on purpose."""
+
+
+def _decide(form: Path, rater: str, *, mistakes: tuple[str, ...]) -> None:
+    """Save what a rater decides in a form: sentences with one of these words have no support."""
+    content = json.loads((form / "items.json").read_text("utf-8"))
+    saved = {key: content[key] for key in ("version", "review_id", "kind")}
+    decisions = [
+        {
+            "item_id": item["item_id"],
+            "label": "not_found" if any(own in item["text"] for own in mistakes) else "supported",
+        }
+        for item in content["items"]
+    ]
+    saved |= {"format": "steelyard-review", "rater": rater, "decisions": decisions}
+    (form / f"{rater}.json").write_text(json.dumps(saved), "utf-8")
+
+
+def _run(command: str, folder: Path) -> None:
+    done = steelyard(*shlex.split(command), cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+STATES: dict[str, Callable[[Path], None]] = {
+    "example": example, "ran": ran, "swept": swept, "answered": answered, "judged": judged, "reviewed": reviewed,
+}  # fmt: skip
 
 
 @cache

@@ -14,6 +14,8 @@ from steelyard.base.errors import InputError
 if TYPE_CHECKING:
     from steelyard.base.progress import Progress
     from steelyard.cli.calls import Call
+    from steelyard.experiment.judging import JudgedRun
+    from steelyard.judges.grading.grades import Grades
 
 FAILED = 1
 """Exit status of `steelyard selftest --strict` where the judge fails a test."""
@@ -54,7 +56,24 @@ def judge(call: Call, questions: str, outputs: str, *, judge: str, into: Path | 
             given |= {"calibration": calibrations[0]} if calibrations else {}
             asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
             result = (plan_judging if dry_run else call.function)(questions, outputs, judge, asked)
-    call.write(result, **({"questions": questions, "outputs": outputs} if isinstance(result, JudgedRun) else {}))
+    call.write(result, following=_evaluation(result, questions, outputs) if isinstance(result, JudgedRun) else [])
+
+
+def _evaluation(run: JudgedRun, questions: str, outputs: str) -> list[str]:
+    """The words of `evaluate` by the measures that the verdicts allow; none where they allow none."""
+    from steelyard.judges.tables.verdicts import FOLDER
+
+    verdicts, tables = run.verdicts, {*run.verdicts.recipe.get("tables", ())}
+    has_gold = any(record.gold_units for record in verdicts.records.values())
+    measures = {
+        "faithfulness": bool(tables & {"support", "grounded"}),
+        "answer_f1": has_gold and tables >= {"correctness", "said"},
+        "citation_support": bool(verdicts.counts["citations"]) and "joint" in tables,
+    }
+    named = [word for name, is_judged in measures.items() if is_judged for word in ("-m", name)]
+    is_apart = run.file is not None and run.file.parent.name != FOLDER
+    apart = ["--verdicts", str(run.file)] if is_apart else []
+    return ["evaluate", questions, outputs, *named, *apart] if named else []
 
 
 def _settings(*, cache: bool, **settings: Any) -> dict[str, Any]:
@@ -74,7 +93,10 @@ def selftest(
     asked = SelfTestOptions(n=n, seed=seed, calibration=calibration, keep=keep, settings=_settings(**options))
     with _asking(call, "results were") as bars:
         result = asked.plan(judge, questions, outputs) if dry_run else asked.run(judge, questions, outputs, bars)
-    call.write(result, **({"file": calibration} if isinstance(result, SelfTests) else {}))
+    following = ["review", "sample", questions, outputs, "-o", "review"] if questions and outputs else []
+    following = following if calibration is None else ["gate", "--calibration", str(calibration)]
+    following = [] if dry_run else following
+    call.write(result, following=following, **({"file": calibration} if isinstance(result, SelfTests) else {}))
     return FAILED if strict and isinstance(result, SelfTests) and result.failed else 0
 
 
@@ -82,13 +104,27 @@ def label(
     call: Call, questions: str, sources: list[str], *, judge: str, output: Path, dry_run: bool, **options: Any
 ) -> None:
     """Grade pooled documents and write the truth, and print what it is; or what that would take."""
+    from steelyard.judges.grading.grades import Grades
     from steelyard.rag.labelling import LabelOptions
 
     of_pool = {name: options.pop(name) for name in ("scale", "depth", "keep", "documents", "unit")}
     asked = LabelOptions(**of_pool, save=output, settings=_settings(**options))
     with _asking(call, "truth was") as bars:
         result = asked.plan(questions, sources, judge) if dry_run else asked.run(questions, sources, judge, bars)
-    call.write(result, **({} if dry_run else {"file": str(output), "sources": sources}))
+    if isinstance(result, Grades):
+        call.write(result, following=_evaluation_with(result, str(output), sources), file=str(output))
+    else:
+        call.write(result)
+
+
+def _evaluation_with(grades: Grades, file: str, sources: list[str]) -> list[str]:
+    """The words of `evaluate` with graded pairs as truth, relevant from half of the scale on.
+
+    The runs are those that were pooled; where documents were, others are to be named.
+    """
+    gains = sorted(float(grade["gain"]) for grade in grades.recipe["grades"])
+    runs = ["RUN"] if grades.recipe["pool"]["documents"] else sources
+    return ["evaluate", file, *runs, "--min-gain", f"{gains[len(gains) // 2]:g}"] if file != "-" else []
 
 
 def review_sample(call: Call, questions: str, runs: list[str], *, output: Path, **options: Any) -> None:

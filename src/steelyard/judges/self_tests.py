@@ -81,7 +81,7 @@ class SelfTests(Result):
     errors   what the judge did wrong, by kind
     """
 
-    VIEW = "views.judging"
+    VIEW = "views.self_tests"
 
     tests: Sequence[SelfTest]
     trials: pl.DataFrame

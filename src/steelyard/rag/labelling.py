@@ -100,7 +100,7 @@ class LabellingPlan(Result):
     tokens_in, tokens_out   an estimate;   cost_usd   None where the price is not known
     """
 
-    VIEW = "views.judging"
+    VIEW = "views.labelling"
 
     judge: str
     n_questions: int

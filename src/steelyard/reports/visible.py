@@ -46,6 +46,17 @@ def single_line(text: str) -> str:
     return visible(text).replace("\n", " ").replace("\t", " ")
 
 
+def cut_to(text: str, width: int) -> str:
+    """A text in at most so many columns of a terminal, the last of them … where it is longer.
+
+    >>> cut_to("The keys are here.", 9), cut_to("钥匙在这里。", 9)
+    ('The keys…', '钥匙在这…')
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
+
+
 def short_path(path: Path) -> str:
     """A path as it is typed here: relative where it is below the working directory."""
     here, whole = Path.cwd(), path.absolute()

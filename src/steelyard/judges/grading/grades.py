@@ -238,7 +238,7 @@ class Grades(Result):
     agreement   of the judge with people, on the pairs of this pool that both graded; None for a file that was read
     """
 
-    VIEW = "views.judging"
+    VIEW = "views.labelling"
 
     def __init__(
         self,

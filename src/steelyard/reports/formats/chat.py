@@ -10,7 +10,7 @@ from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.reports.views.notes import note_text
-from steelyard.reports.visible import wrapped
+from steelyard.reports.visible import cut_to, wrapped
 from steelyard.reports.words import Words
 
 
@@ -56,7 +56,7 @@ def response_text(
         lines += (
             [line, *(f"     {piece}" for piece in wrapped(own, width - 5))]
             if whole
-            else [_cut(f"{line}  {own}", width)]
+            else [cut_to(f"{line}  {own}", width)]
         )
     if not passages:
         lines.append(words("chat.nothing"))
@@ -72,10 +72,3 @@ def response_text(
 
 _SHOWN = 5
 """Passages that are shown before all are asked for."""
-
-
-def _cut(text: str, width: int) -> str:
-    """A text in one line of the terminal."""
-    from rich.cells import cell_len, set_cell_size
-
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
