@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import steelyard as sy
+from steelyard.base.notes import Note
 from steelyard.data.truth import Truth
 from steelyard.experiment.door.evaluation import weigh
 from steelyard.rag.pipeline.pipeline import Pipeline
@@ -18,7 +20,7 @@ from steelyard.reports.views.report import care, facts, provenance, subtitle_tex
 from steelyard.reports.views.verdicts import headline
 from steelyard.reports.words import read_words
 from tests.rag import small
-from tests.reports.reports import ids_report, judged_report, texts_report
+from tests.reports.reports import ids_report, texts_report
 
 pytest.importorskip("scipy", reason="comparisons need the extra stats")
 EN, ZH = read_words("en"), read_words("zh")
@@ -101,7 +103,9 @@ def test_what_could_mislead_is_said() -> None:
 
 
 def test_where_verdicts_come_from_is_no_caution() -> None:
-    cautions, origins = (" ".join(of(judged_report(), EN)) for of in (care, provenance))
+    notes = [Note("judged_by_handed_in", {"judge": "lexical"}), Note("judge_uncalibrated", {"threshold": "0.7"})]
+    report = replace(texts_report(), notes={"first": notes})
+    cautions, origins = (" ".join(of(report, EN)) for of in (care, provenance))
     assert "Verdicts on the answers: by lexical" in origins
     assert "Verdicts on" not in cautions
     assert "A sentence is supported from a score of 0.7 on; this threshold is not calibrated" in cautions
