@@ -40,9 +40,9 @@ def recorded(page: Path, folder: Path) -> str:
 
 def main(pages: list[str]) -> None:
     """Record pages, each in a copy of the bundled example."""
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        os.environ.pop(name, None)
     for page in [Path(name).resolve() for name in pages]:
+        for name in ("LC_ALL", "LC_MESSAGES", "LANG"):  # A page may have chosen another one.
+            os.environ.pop(name, None)
         with tempfile.TemporaryDirectory() as parent:
             folder = copy_data(Path(parent) / "demo")
             os.chdir(folder)
