@@ -9,7 +9,7 @@ import pytest
 from steelyard.bench.bench import Bench
 from steelyard.bench.run.loads import BenchInterrupted
 from tests.bench.load.sleepy import SleepySettings, sleepy_server
-from tests.cli.command import complaint, steelyard
+from tests.cli.command import complaint, printed, steelyard
 
 QUICK = ("--duration", "0.2", "--warm-up", "0")
 
@@ -33,7 +33,9 @@ def test_a_url_is_all_it_takes(tmp_path: Path, queries: Path, lang: str) -> None
     assert notice.count("\n") == 1
     assert "50/s, 100/s" in notice.replace("、", ", ")
     assert ("20 requests at most cannot show a P95, which takes 72" in notice) == (lang == "en")
-    assert ("open: too few independent requests to say" in text) == (lang == "en")
+    assert ("open\n" in text) == (lang == "en")
+    whole = printed("report", tmp_path / "bench", "-v", "--lang", lang)
+    assert ("open: too few independent requests to say" in whole) == (lang == "en")
     assert "ask" in text
     assert ("answered/s" in text) == (lang == "en")
     assert Bench.read(tmp_path / "bench").requests["rate"].unique().drop_nulls().sort().to_list() == [50, 100]

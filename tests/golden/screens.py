@@ -69,6 +69,7 @@ SCREENS: dict[str, Screen] = {
     "diagnose-answers": Screen("diagnose pilot.jsonl runs/assistant", most=20, state="ran"),
     "plan": Screen(f"plan {PILOT} --difference 0.05"),
     "plan-enough": Screen("plan questions.jsonl runs/bm25 runs/hybrid --difference 0.2", state="ran"),
+    "bench-rerank": Screen("report benches/bench", state="benched", varies=True),
     "sweep": Screen("sweep grid.toml -m evidence_recall,span_iou,recall", state="swept"),
     "sweep-holdout": Screen("sweep grid.toml -m evidence_recall --holdout", state="swept"),
     "judge": Screen("judge pilot.jsonl runs/assistant", state="answered"),
@@ -97,7 +98,13 @@ def swept(folder: Path) -> None:
     """After a sweep over a grid of four."""
     copy_data(folder)
     (folder / "grid.toml").write_text(GRID)
-    assert steelyard("sweep", "grid.toml", cwd=folder).returncode == 0
+    _run("sweep grid.toml", folder)
+
+
+def benched(folder: Path) -> None:
+    """After the bench of rerankers."""
+    copy_data(folder)
+    _run("bench rerank bench.toml", folder)
 
 
 def answered(folder: Path) -> None:
@@ -152,6 +159,7 @@ def _run(command: str, folder: Path) -> None:
 
 STATES: dict[str, Callable[[Path], None]] = {
     "example": example, "ran": ran, "swept": swept, "answered": answered, "judged": judged, "reviewed": reviewed,
+    "benched": benched,
 }  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def changed(name: str, **columns: object) -> pl.DataFrame:
 
 
 def summary(bench: Bench, words: Any = EN) -> str:
-    return bench.text(lang=words.code)
+    return bench.text(lang=words.code, explain=True)
 
 
 # What is recommended -----------------------------------------------------------------------------------------------
@@ -81,7 +81,6 @@ def test_the_summary_says_what_to_take_and_why_in_ten_lines(tmp_path: Path) -> N
         "comparisons). Intervals are of 95%.",
         "2 rows more are in the report, with every axis by itself.",
         "Pairs of question and text that are longer than the model reads are cut: api@10, api@50.",
-        f"All of it: steelyard report {tmp_path} -o report.html",
     ]
 
 
@@ -329,7 +328,7 @@ def test_without_prices_and_load_the_fastest_is_recommended_and_no_column_is_emp
 )
 def test_the_report_says_what_is_odd(tmp_path: Path, name: str, columns: dict[str, Any], sentence: str) -> None:
     bench = rerank_bench(tmp_path, **{name: changed(name, **columns)})
-    assert sentence in BenchReport(bench).text(lang="en")
+    assert sentence in BenchReport(bench).text(lang="en", explain=True)
 
 
 def test_notes_of_the_bench_are_in_the_summary(tmp_path: Path) -> None:
@@ -525,14 +524,15 @@ def stored(folder: Path) -> Path:
 
 def test_the_command_writes_the_report_of_a_bench(tmp_path: Path) -> None:
     path = stored(tmp_path)
-    shown = steelyard("report", path, "--lang", "en")
-    assert shown.stdout.decode() == BenchReport.read(path).text(lang="en", width=80)
+    shown, _, following = steelyard("report", path, "--lang", "en").stdout.decode().partition("Next: ")
+    assert shown == BenchReport.read(path).text(lang="en", width=80)
+    assert following == f"steelyard report {path} --lang en -o report.html\n"
     written = steelyard(
         "report", path, "-o", tmp_path / "a.md", "-o", tmp_path / "a.json", "--lang", "zh", "--title", "评测"
     )
     assert written.stdout.decode().split() == [str(tmp_path / "a.md"), str(tmp_path / "a.json")]
     assert (tmp_path / "a.md").read_text("utf-8") == BenchReport.read(path, title="评测").text("markdown", lang="zh")
-    assert "words@3" in shown.stdout.decode()
+    assert "words@3" in shown
 
 
 def test_options_of_runs_are_refused_beside_a_bench(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.base.progress import Progress
+    from steelyard.bench.bench import Bench
     from steelyard.bench.run.planning import BenchPlan
     from steelyard.cli.calls import Call
     from steelyard.reports.words import Words
@@ -39,7 +40,7 @@ def bench_rerank(
             announce=partial(_announce, words=call.words),
             **options,
         )
-    call.write(bench)
+    call.write(bench, following=_report_of(bench))
 
 
 def bench_load(
@@ -50,8 +51,15 @@ def bench_load(
 
     with _measuring(call, "levels of load") as bars:
         bench = call.function(system, folder=output, headers_env=dict(headers_env) or None, progress=bars, **options)
-    call.write(bench)
+    call.write(bench, following=_report_of(bench))
     return MISSED if any(check.outcome == "fail" for check in Loads.read(bench.folder).checks()) else 0
+
+
+def _report_of(bench: Bench) -> list[str]:
+    """The words behind `steelyard` that write all of a bench into a page."""
+    from steelyard.reports.visible import short_path
+
+    return ["report", short_path(bench.folder.path), "-o", "report.html"]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from steelyard.reports.charts.bench import BENCH_CHARTS, draw_bench
 from steelyard.reports.charts.plot import FORMATS, page_colours, save_drawings, spec_of, svg_of
 from steelyard.reports.html.sections import Drawing, sections_page
 from steelyard.reports.html.shell import Page, in_each_language, page_html
-from steelyard.reports.views.bench import bench_data, bench_papers, bench_sections
+from steelyard.reports.views.bench import bench_data, bench_papers, bench_sections, brief_bench
 from steelyard.reports.views.bench_summary import bench_picture
 from steelyard.reports.views.view import Block, Look, Text, View
 from steelyard.reports.words import Words, read_words
@@ -95,6 +95,7 @@ VIEWS = {
     BenchReport: View[BenchReport](
         "the report of a bench",
         blocks=_blocks,
+        brief=lambda report, look: brief_bench(report.bench, look),
         data=lambda report, words: bench_data(report.bench),
         rows=lambda report: report.bench.scores.per_query,
         papers=lambda report, words: bench_papers(report.bench, words),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,14 @@ from steelyard.bench.config import LoadTable
 from steelyard.bench.load.levels import MOST_PROBES
 from steelyard.bench.load.throughput import UNDECIDED, ramp_ends
 from steelyard.bench.run.planning import BenchPlan
-from steelyard.reports.views.bench_summary import bench_picture, care, recommended_row, summary_section
+from steelyard.reports.views.bench_summary import (
+    bench_picture,
+    brief_summary,
+    care,
+    dangers_of_bench,
+    recommended_row,
+    summary_section,
+)
 from steelyard.reports.views.bench_tables import (
     RAMP,
     STREAMING,
@@ -23,6 +29,7 @@ from steelyard.reports.views.bench_tables import (
     Row,
     columns_of,
     in_order,
+    is_open,
     levels,
     named,
     objective_text,
@@ -31,10 +38,11 @@ from steelyard.reports.views.bench_tables import (
     rows_of,
     timed,
 )
+from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.numbers import amount, money
-from steelyard.reports.views.view import Column, Look, Paragraph, Section, Sheet, View, sheet_of
-from steelyard.reports.visible import short_path, single_line
+from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, View, sheet_of
+from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
 AXES = ("quality", "diagnostics", "latency", "stages", "streaming", "token_fit", "throughput", "sustained", "ramp",
@@ -58,11 +66,44 @@ def bench_summary_section(bench: Bench, words: Words) -> Section:
 
 
 def _blocks(bench: Bench, look: Look) -> list[Section]:
-    """Blocks of `bench rerank` and `bench load`: the recommendation and why, one row a system, and what is next."""
-    section = bench_summary_section(bench, look.words)
-    # A path with blanks is one word of a command.
-    section.sheets[-1].notes.append(look.words("bench.summary.next", folder=shlex.quote(short_path(bench.folder.path))))
-    return [section]
+    """Blocks of `bench rerank` and `bench load`: the recommendation and why, and one row a system."""
+    return [bench_summary_section(bench, look.words)]
+
+
+def brief_bench(bench: Bench, look: Look) -> Iterator[Block]:
+    """What is recommended, or the rate that is held; one table; and what to be careful with."""
+    return _brief_load(bench, look) if bench.folder.kind == "load" else brief_summary(bench, look)
+
+
+_LEVELS = 8
+"""Levels of load on a short screen: those about the first that does not hold."""
+
+
+def _brief_load(bench: Bench, look: Look) -> Iterator[Block]:
+    """The rate that is held, the levels about it, and what to be careful with."""
+    words, rows = look.words, levels(bench)
+    lines = [load_headline(bench, words), *_found_lines(bench, words)]
+    yield Text("\n".join(dict.fromkeys(lines)), "bold")
+    failing = next((r for r, row in enumerate(rows) if row["holds"] is False and not is_open(row)), len(rows))
+    first = max(0, min(failing - _LEVELS // 2, len(rows) - _LEVELS))
+    columns = columns_of("load achieved errors p50 p95", words, optional=True, short=True)
+    columns.append(Column(words("bench.head.holds"), lambda row: _holds_text(row, words), optional=True))
+    sheet = sheet_of(rows[first : first + _LEVELS], [Column(bench.config.name, row_name), *columns], n_labels=2)
+    tables = [*STREAMING(bench, words), *(RAMP(bench, words) if not rows else []), *([sheet] if rows else [])]
+    sheets = [replace(table, notes=[]) for table in tables]
+    left_out = max(0, len(rows) - _LEVELS)
+    sheets[-1].notes = [words("brief.load.levels", n=left_out)] if left_out else []
+    is_closed = not of_loop(bench.throughput, "closed").is_empty()
+    closed = [words("brief.load.closed")] if is_closed else []
+    sheets[-1].notes += careful([*dangers_of_bench(bench, words), *closed], look)
+    yield from sheets
+
+
+def _holds_text(row: Row, words: Words) -> str:
+    """Whether a level holds the objective, without why not."""
+    if row["holds"] is None:
+        return "–"
+    return words("bench.yes") if row["holds"] else words("brief.load.open" if is_open(row) else "brief.load.no")
 
 
 def bench_papers(bench: Bench, words: Words) -> list[Sheet]:
@@ -172,14 +213,19 @@ def _kind(row: Row) -> str:
 
 
 def _lines(bench: Bench, words: Words) -> Iterator[str]:
-    """Lines on what the times of each kind of load are."""
+    """Lines on what was found, and on what the times of each kind of load are."""
+    yield from _found_lines(bench, words)
+    for loop in ("open", "closed"):
+        if not of_loop(bench.throughput, loop).is_empty() or (loop == "open" and not bench.ramp.is_empty()):
+            yield words(f"bench.load.{loop}")
+
+
+def _found_lines(bench: Bench, words: Words) -> Iterator[str]:
+    """Lines on one user alone, of a sweep, and on the rising rate, beside a rate that is held."""
     if bench.config.load is not None and bench.config.load.sweep:
         yield from _sweep_lines(bench, words)
     if not bench.sustained.is_empty():
         yield from _ramp_lines(bench, words)
-    for loop in ("open", "closed"):
-        if not of_loop(bench.throughput, loop).is_empty() or (loop == "open" and not bench.ramp.is_empty()):
-            yield words(f"bench.load.{loop}")
 
 
 def _ramp_lines(bench: Bench, words: Words) -> Iterator[str]:
@@ -282,6 +328,7 @@ VIEWS: dict[type[Result], View[Any]] = {
     Bench: View[Bench](
         "a bench",
         blocks=_blocks,
+        brief=brief_bench,
         data=lambda bench, words: bench_data(bench),
         rows=lambda bench: bench.scores.per_query,
         papers=bench_papers,

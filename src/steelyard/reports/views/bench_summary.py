@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -29,11 +30,12 @@ from steelyard.reports.views.bench_tables import (
     time_ends,
     timed,
 )
+from steelyard.reports.views.cautions import careful, is_grave
 from steelyard.reports.views.comparison import MARKS
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, by_width, decimals_of, money, number, p_text, percent, signed
 from steelyard.reports.views.picture import Intervals, Kind, Mark, described
-from steelyard.reports.views.view import Column, Paragraph, Section, Sheet, sheet_of
+from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -54,6 +56,16 @@ def summary_section(bench: Bench, words: Words) -> Section:
     sheet = summary.sheet()
     sheet.notes += care(bench, words)
     return Section("summary", summary.headline(), list(map(Paragraph, summary.lines())), [sheet])
+
+
+def brief_summary(bench: Bench, look: Look) -> Iterator[Block]:
+    """What is recommended and why, one row a system, and what to be careful with."""
+    summary, words = _Summary(bench, look.words), look.words
+    yield Text(words("diagnose.between").join([summary.headline(), *summary.reasons()]), "bold")
+    sheet = summary.sheet()
+    notes = [words("brief.bench.marks", n=len(bench.quality)), *summary.rate_notes()]
+    cautions = [*summary.cautions(), *dangers_of_bench(bench, words)]
+    yield replace(sheet, notes=[*notes, *careful(cautions, look, lines=2)])
 
 
 def recommended_row(bench: Bench) -> Row | None:
@@ -121,8 +133,7 @@ class _Summary:
         if best is None:
             return
         yield self._why(best)
-        if self._preference() == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
-            yield words("bench.why.apart", others=words.listed(list(map(single_line, row["net_not_told_apart"]))))
+        yield from self._apart()
         yield from self._preferred(row)
         shown = row if row is not None and row["depth"] is not None else best
         if shown["depth"] is None:
@@ -134,6 +145,33 @@ class _Summary:
         yield from self._rate(shown)
         yield from self._cost(shown)
         yield from self._return(shown)
+
+    def reasons(self) -> Iterator[str]:
+        """Why, without how far the recommended one may be below the best."""
+        if self.best is not None:
+            yield self._reason(self.best)
+
+    def cautions(self) -> Iterator[str]:
+        """What endangers the recommendation: how far it may be below the best, and what others would recommend."""
+        row = self.recommended
+        if (
+            row is not None
+            and row["depth"] is not None
+            and row["not_inferior"] != "yes"
+            and self._preference() != "net"
+        ):
+            yield self._distance(row)
+        yield from self._apart()
+        for other in self._preferred_rows():
+            options = self.words.listed([f"--prefer {prefer}" for prefer in other["preferred_by"]])
+            yield self.words("brief.bench.preferred", options=options, other=named(other), theirs=self._value(other))
+
+    def _apart(self) -> Iterator[str]:
+        """A sentence on what the recommended one is not told apart from by net benefit, where that decides."""
+        row = self.recommended
+        if self._preference() == "net" and row is not None and row["depth"] is not None and row["net_not_told_apart"]:
+            others = self.words.listed(list(map(single_line, row["net_not_told_apart"])))
+            yield self.words("bench.why.apart", others=others)
 
     def _best(self) -> Row | None:
         """The best of those that may be recommended in quality, or by net benefit where none is shown to bring in more.
@@ -186,6 +224,18 @@ class _Summary:
         return "cost" if any(row["cost"] for row in self.choice) else "time"
 
     def _why(self, best: Row) -> str:
+        """Why, and whether it is shown to be within the margin of the best."""
+        row, why = self.recommended, self._reason(best)
+        if row is None or row["depth"] is None or self._preference() == "net":
+            return why
+        return self.words("bench.why.and_distance", why=why, distance=self._distance(row))
+
+    def _distance(self, row: Row) -> str:
+        """Whether a row is shown to be within the margin of the best, and how many questions would show it."""
+        code = "close" if row["not_inferior"] == "yes" else "far" if row["needed"] is None else "needed"
+        return self.words(f"bench.why.{code}", needed=amount(row["needed"]), margin=f"{self.bench.config.margin:g}")
+
+    def _reason(self, best: Row) -> str:
         row, words, prefer = self.recommended, self.words, self._preference()
         reasons, objective = {own["reason"] for own in self.choice}, objective_text(self.bench.config, words)
         # What is asked of all that may be recommended, as far as it rules something out.
@@ -207,17 +257,13 @@ class _Summary:
             surest = max(unpreferred, key=lambda own: self._returns(own)["net_per_day_low"], default=None)
         by = self._cheap_by() if prefer == "cheap" else prefer if surest is None else "alike"
         low, high = (self._returns(surest or row).get(f"net_per_day_{end}") for end in ("low", "high"))
-        why = words(
+        return words(
             f"bench.why.by_{by}",
             ahead="" if surest is None else named(surest),
             best="" if row_name(row) == row_name(best) else words("bench.why.other", best=named(best)),
             low=self._a_day(low, low, high),
             **values,
         )
-        # Whether it is shown to be within the margin of the best, and which questions would show it.
-        code = "close" if row["not_inferior"] == "yes" else "far" if row["needed"] is None else "needed"
-        distance = words(f"bench.why.{code}", needed=amount(row["needed"]), **values)
-        return words("bench.why.and_distance", why=why, distance=distance)
 
     def _returns(self, row: Row) -> Row:
         return self._at("returns", row) or {}
@@ -256,12 +302,18 @@ class _Summary:
             ends=difference_ends(quality, "difference", words), detectable=detectable, **values,
         )  # fmt: skip
 
+    def _preferred_rows(self) -> list[Row]:
+        """The rows that other preferences would recommend, beside one that is recommended."""
+        if self.recommended is None:
+            return []
+        return [row for row in self.choice if row["preferred_by"] and not row["recommended"]]
+
     def _preferred(self, row: Row | None) -> Iterator[str]:
         """Recommendations of other preferences, beside the one that is recommended, and why it is not."""
         words = self.words
-        for other in self.choice if row is not None else ():
-            if row is None or other["recommended"] or not other["preferred_by"]:
-                continue
+        if row is None:
+            return
+        for other in self._preferred_rows():
             apart = row_name(other) not in row["net_not_told_apart"] or row["net"] is None
             yield words(
                 "bench.why.preferred", other=named(other), theirs=self._value(other), ours=self._value(row),
@@ -370,9 +422,12 @@ class _Summary:
         notes = [words("bench.summary.marks", questions=words("count.questions", n=n), family=family)]
         if left_out := len(self.choice) - len(rows):
             notes.append(words("bench.summary.left_out", n=left_out))
-        if any("@" in self._rate_cell(row) for row in rows):
-            notes.append(words("bench.summary.rate_at"))
-        return sheet_of(rows, columns, notes)
+        return sheet_of(rows, columns, [*notes, *self.rate_notes()])
+
+    def rate_notes(self) -> list[str]:
+        """That a rate was measured over another number of candidates, where one was."""
+        is_other = any("@" in self._rate_cell(row) for row in shown_rows(self.bench))
+        return [self.words("bench.summary.rate_at")] if is_other else []
 
     def _difference_cell(self, row: Row) -> str:
         quality = self._at("quality", row, measure=row["measure"])
@@ -391,6 +446,18 @@ class _Summary:
 
 def care(bench: Bench, words: Words) -> Iterator[str]:
     """Notes on what could mislead: failures, lists that do not change, pairs that were cut, missing labels, notes."""
+    yield from _measured_dangers(bench, words)
+    yield from (words("runs.note", note=text) for _, text in _notes(bench, words))
+
+
+def dangers_of_bench(bench: Bench, words: Words) -> Iterator[str]:
+    """The same for a short screen, where a caution is not called a note; where numbers come from is said last."""
+    yield from _measured_dangers(bench, words)
+    yield from (text for _, text in sorted(_notes(bench, words), key=lambda note: not is_grave(note[0])))
+
+
+def _measured_dangers(bench: Bench, words: Words) -> Iterator[str]:
+    """Failures, lists that do not change, pairs that were cut, missing labels, load that does not add up."""
     failed = bench.latency.group_by("system", "depth", maintain_order=True).agg(pl.col("n_censored", "n").sum())
     listed = [
         words("bench.care.failed_of", system=named(row), n=row["n_censored"], total=row["n"])
@@ -410,13 +477,16 @@ def care(bench: Bench, words: Words) -> Iterator[str]:
         yield words("bench.care.little", levels=words.listed(listed))
     if bench.folder.kind == "rerank":
         yield from status_notes(rows_of(bench.costs), words)
-    # The first note of each kind, and how many more there are.
+
+
+def _notes(bench: Bench, words: Words) -> Iterator[tuple[Note, str]]:
+    """The first note of each kind, and its text with how many more there are."""
     kinds: dict[str, list[Note]] = {}
     for note in map(Note.of_json, bench.folder.manifest.get("notes", ())):
         kinds.setdefault(note.code, []).append(note)
     for first, *others in kinds.values():
         more = words("bench.care.alike", n=len(others)) if others else ""
-        yield words("runs.note", note=note_text(first, words)) + more
+        yield first, note_text(first, words) + more
 
 
 _CONDITIONS = {

@@ -169,11 +169,16 @@ def _currency(row: Row) -> str:
     return row["currency"] or "USD"
 
 
+def is_open(row: Row) -> bool:
+    """True for a level of load where more requests would decide whether it holds."""
+    return row["reason"] in INCONCLUSIVE
+
+
 def _holds(row: Row, words: Words) -> str:
     """The state of a load: held or why not; by which percentile, where it is not the P95, whose interval is shown."""
     if row["holds"] is None:
         return "–"
-    key = "open_since" if row["reason"] in INCONCLUSIVE else "no_since"
+    key = "open_since" if is_open(row) else "no_since"
     reason = "" if row["holds"] else words(f"bench.fails.{row['reason']}")
     verdict = words("bench.yes") if row["holds"] else words(f"bench.{key}", reason=reason)
     if row["percentile"] in (None, "p95"):

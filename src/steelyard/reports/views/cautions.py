@@ -23,24 +23,24 @@ NAMED = 4
 MOST_JUDGED = 0.995
 """Share of labelled documents from which on the others are not named."""
 
-_LINES = 3
-"""Lines that cautions take at most."""
-
 _ORIGINS = {
+    "load_bundled", "candidates_before_reranking",
     "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
     "judge_labels", "judge_beside_people",
 }  # fmt: skip
 """Codes of notes that say where a number comes from, and endanger none."""
 
 
-def careful(cautions: Iterable[str], look: Look) -> list[str]:
+def careful(cautions: Iterable[str], look: Look, *, lines: int = 3) -> list[str]:
     """One note with the gravest caution, with those that fit below it, and how many more there are; none without any.
+
+    lines   that several cautions take at most
 
     >>> from steelyard.reports.words import read_words
     >>> careful(["3 questions failed.", "x" * 300], Look("table", read_words("en")))
     ['Careful: 3 questions failed. (1 more: -v)']
     """
-    words, listed, room = look.words, [*dict.fromkeys(cautions)], _LINES * (look.width or USUAL_WIDTH)
+    words, listed, room = look.words, [*dict.fromkeys(cautions)], lines * (look.width or USUAL_WIDTH)
     if not listed:
         return []
     n_shown = 1
