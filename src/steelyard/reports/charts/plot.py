@@ -53,7 +53,7 @@ def _theme(ink: str, muted: str, rule: str, accent: str, colours: tuple[str, ...
     axis = {
         "labelColor": muted, "titleColor": muted, "gridColor": rule, "domainColor": rule, "tickColor": rule,
         "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 190, "domain": False,
-        "labelPadding": 6, "titlePadding": 10,
+        "labelPadding": 6, "labelFlush": False, "titlePadding": 10,
     }  # fmt: skip
     legend = {
         "labelColor": ink, "titleColor": muted, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",

@@ -119,7 +119,9 @@ function startNavigation() {
   const targets = links.map((link) => byId(link.hash.slice(1)));
   let shown = -1;
   const follow = () => {
-    const at = Math.max(0, targets.findLastIndex((target) => target.getBoundingClientRect().top < innerHeight * 0.35));
+    // At the top it is the first one, however short that is.
+    const below = Math.min(innerHeight * 0.35, scrollY + 100);
+    const at = Math.max(0, targets.findLastIndex((target) => target.getBoundingClientRect().top < below));
     if (at === shown) return;
     shown = at;
     for (const [i, link] of links.entries()) link.setAttribute("aria-current", String(i === at));
