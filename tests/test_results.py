@@ -13,7 +13,7 @@ import pytest
 import steelyard
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.base.result import Result
+from steelyard.base.result import Result, Shown
 from steelyard.bench.run.planning import plan_bench
 from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.judges.judging import JudgeOptions
@@ -84,7 +84,14 @@ MADE: dict[str, Callable[[Path], Result]] = {
 """How a result of each kind is made, by the name of its class."""
 
 
-def subclasses(kind: type[Result]) -> set[type[Result]]:
+SHOWN: dict[str, Callable[[], Shown]] = {
+    "Verdicts": lambda: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)).verdicts,
+    "Weighing": lambda: sy.weigh(TRUTH, RUNS),
+}
+"""What has a view and is no result."""
+
+
+def subclasses(kind: type[Shown]) -> set[type[Shown]]:
     direct = set(kind.__subclasses__())
     return direct.union(*map(subclasses, direct))
 
@@ -94,6 +101,7 @@ def test_every_kind_of_result_is_tried_here() -> None:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     assert {kind.__name__ for kind in subclasses(Result)} == set(MADE)
+    assert {kind.__name__ for kind in subclasses(Shown)} - {"Result"} == {*MADE, *SHOWN}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -118,6 +126,27 @@ def test_a_result_has_every_door(name: str, tmp_path: Path, capsys: pytest.Captu
     data = result.data()
     assert data["format"]
     assert json.loads(result.text("json"), parse_constant=pytest.fail) == data
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_verdicts_and_weighings_are_shown_as_results_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = SHOWN[name]()
+    assert repr(shown).startswith(f"{name}(")
+    assert str(shown) == shown.text()
+    assert shown._repr_html_().count("<table") == 1
+    shown.show(lang="zh")
+    assert capsys.readouterr().out == shown.text(lang="zh", width=80)
+    assert json.loads(shown.text("json")) == shown.data()
+    with pytest.raises(InputError, match="cannot be written as csv; choose table, markdown or json"):
+        shown.text("csv")
+
+
+def test_a_weighing_counts_what_systems_answered() -> None:
+    rows = sy.weigh(TRUTH, {"full": RUNS["bm25"], "half": {"q1": ["d1"]}}).data()["systems"]
+    assert [(row["system"], row["n_questions"], row["n_results"]) for row in rows] == [
+        ("full", 6, 2.0),
+        ("half", 1, 1.0),
+    ]
 
 
 def test_without_pandas_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from steelyard.reports.views.view import Paragraph, Section, Sheet, Text
 from steelyard.reports.words import read_words
 from tests.reports.browser import NO_CHROMIUM, OVERLAPS, Opened
 from tests.reports.kernel import Kernel, kernel
-from tests.test_results import MADE, scores
+from tests.test_results import MADE, SHOWN, scores
 
 __all__ = ["kernel"]
 
@@ -121,6 +121,7 @@ def test_every_result_is_legible_in_a_notebook(
     for name, make in MADE.items():
         (tmp_path / name).mkdir()
         cells.append(make(tmp_path / name)._repr_html_())
+    cells += [make()._repr_html_() for make in SHOWN.values()]
     file = tmp_path / "cells.html"
     file.write_text(page_of(cells, theme), "utf-8")
     opened = Opened(browser, file, ready=".steelyard", viewport={"width": 700, "height": 900}, color_scheme=theme)

@@ -13,30 +13,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Result:
-    """A result: what it holds is its own, how it is written is the business of its view.
+class Shown:
+    """Something that has a view: data for programs, texts for people, and what a notebook shows.
 
-    A subclass is a dataclass with `repr=False`, and has a frame.  VIEW names the module below steelyard.reports whose
-    `VIEWS` say how it is written; that is imported when a result is first written, so that what computes loads nothing
-    of what shows.
+    VIEW names the module below steelyard.reports whose `VIEWS` say how it is written; that is imported when something
+    is first written, so that what computes loads nothing of what shows.
     """
 
     VIEW: ClassVar[str]
-
-    if TYPE_CHECKING:
-
-        @property
-        def frame(self) -> pl.DataFrame:
-            """The rows of the result."""
-
-    def to_pandas(self) -> Any:
-        """The frame as a pandas DataFrame; null is NaN or None.
-
-        Raises   MissingExtraError without pandas and PyArrow.
-        """
-        require("pandas", extra="pandas", what="to_pandas")
-        require("pyarrow", extra="pandas", what="to_pandas")
-        return self.frame.to_pandas()
 
     def data(self, *, lang: str | None = None, **options: Any) -> dict[str, Any]:
         """Everything as plain data that JSON holds, in full precision; null where there is no number.
@@ -64,6 +48,42 @@ class Result:
         text: str = _writing().text_of(self, format, options, **view)
         return text
 
+    def show(self, *, lang: str | None = None, explain: bool = False, **options: Any) -> None:
+        """Display the result below the cell of a notebook; elsewhere print it at the width of the terminal.
+
+        lang, explain, options   as of `text`; a notebook has the rest folded, or unfolded with explain
+        """
+        _writing().show(self, options, lang=lang, explain=explain)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        html: str = _writing().html_of(self)
+        return html
+
+
+class Result(Shown):
+    """A result: what it holds is its own, how it is written is the business of its view.
+
+    A subclass is a dataclass with `repr=False`, and has a frame.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def frame(self) -> pl.DataFrame:
+            """The rows of the result."""
+
+    def to_pandas(self) -> Any:
+        """The frame as a pandas DataFrame; null is NaN or None.
+
+        Raises   MissingExtraError without pandas and PyArrow.
+        """
+        require("pandas", extra="pandas", what="to_pandas")
+        require("pyarrow", extra="pandas", what="to_pandas")
+        return self.frame.to_pandas()
+
     def write(self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any) -> None:
         """Write the result into a file, whole or not at all.
 
@@ -82,22 +102,8 @@ class Result:
         result: Self = _writing().read(cls, path)
         return result
 
-    def show(self, *, lang: str | None = None, explain: bool = False, **options: Any) -> None:
-        """Display the result below the cell of a notebook; elsewhere print it at the width of the terminal.
-
-        lang, explain, options   as of `text`; a notebook has the rest folded, or unfolded with explain
-        """
-        _writing().show(self, options, lang=lang, explain=explain)
-
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        html: str = _writing().html_of(self)
-        return html
 
 
 def _writing() -> Any:

@@ -17,7 +17,7 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.base.json_text import json_text, plain
-from steelyard.base.result import Result
+from steelyard.base.result import Result, Shown
 from steelyard.io.json_files import parse_json
 from steelyard.io.source import Source, strip_compression
 from steelyard.io.write import write_text
@@ -29,9 +29,9 @@ from steelyard.reports.views.view import Look, Section, View
 from steelyard.reports.words import read_words
 
 
-def view_of(kind: type[Result]) -> View[Any]:
+def view_of(kind: type[Shown]) -> View[Any]:
     """The view of a kind of result."""
-    views: Mapping[type[Result], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
+    views: Mapping[type[Shown], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
     return next(views[base] for base in kind.__mro__ if base in views)
 
 
@@ -43,7 +43,7 @@ def chosen_format(kind: type[Result], output: str | Path | None, format: str | N
     return view_of(kind).check(format_of(output, format))
 
 
-def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> dict[str, Any]:
+def data_of(result: Shown, options: Mapping[str, Any], *, lang: str | None) -> dict[str, Any]:
     """The data of a result for programs, with the number of its format."""
     view = view_of(type(result))
     view.check("json", options)
@@ -52,7 +52,7 @@ def data_of(result: Result, options: Mapping[str, Any], *, lang: str | None) -> 
 
 
 def text_of(
-    result: Result, format: str, options: Mapping[str, Any], *, lang: str | None = None, width: int | None = None,
+    result: Shown, format: str, options: Mapping[str, Any], *, lang: str | None = None, width: int | None = None,
     colour: bool = False, explain: bool = False,
 ) -> str:  # fmt: skip
     """A result in a format.
@@ -79,7 +79,7 @@ def text_of(
     return blocks_markdown(blocks) if format == "markdown" else blocks_terminal(blocks, width=width, colour=colour)
 
 
-def _for_programs(result: Result, look: Look, options: Mapping[str, Any]) -> str:
+def _for_programs(result: Shown, look: Look, options: Mapping[str, Any]) -> str:
     view = view_of(type(result))
     if look.format == "csv" and view.rows is not None:
         return _csv(view.rows(result, **options))
@@ -125,7 +125,7 @@ def read(kind: type[Result], path: str | Path) -> Any:
     return from_parts(kind, parts)
 
 
-def show(result: Result, options: Mapping[str, Any], *, lang: str | None, explain: bool) -> None:
+def show(result: Shown, options: Mapping[str, Any], *, lang: str | None, explain: bool) -> None:
     """Display a result below the cell of a notebook; elsewhere print it at the width of the terminal."""
     if (display := displayer()) is not None:
         html = html_of(result, options, lang=lang, explain=explain)
@@ -136,7 +136,7 @@ def show(result: Result, options: Mapping[str, Any], *, lang: str | None, explai
 
 
 def html_of(
-    result: Result, options: Mapping[str, Any] = MappingProxyType({}), *, lang: str | None = None, explain: bool = False
+    result: Shown, options: Mapping[str, Any] = MappingProxyType({}), *, lang: str | None = None, explain: bool = False
 ) -> str:
     """A result as a piece of HTML for a notebook, with its picture; no text of it can act.
 

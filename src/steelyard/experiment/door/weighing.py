@@ -22,6 +22,7 @@ from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import MeasureError
 from steelyard.base.notes import Note
 from steelyard.base.options import WeighOptions
+from steelyard.base.result import Shown
 from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
@@ -54,7 +55,7 @@ from steelyard.text.folding import DEFAULT_STEPS
 
 
 @dataclass(frozen=True, eq=False)
-class Weighing:
+class Weighing(Shown):
     """The result of `weigh`: one or several systems, aligned with one gold.
 
     gold       the truth, or the questions with their evidence
@@ -65,6 +66,8 @@ class Weighing:
     texts      those of documents that are named by id
     options    by which they were weighed, and scores are counted;   inputs   what was weighed
     """
+
+    VIEW = "views.weighing"
 
     gold: Truth | Questions
     weighed: Sequence[Weighed]

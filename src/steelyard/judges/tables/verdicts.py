@@ -12,6 +12,7 @@ from typing import Any, get_args
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError
+from steelyard.base.result import Shown
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
 from steelyard.judges.tables.arrays import judged_arrays
@@ -74,7 +75,7 @@ def _frame(schema: _Schema, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     )
 
 
-class Verdicts:
+class Verdicts(Shown):
     """Verdicts of a judge on the answers of one system: the tables that measures of answers are computed from.
 
     `sy.judge` makes them; those of people, or of another program, are made of records.
@@ -92,6 +93,8 @@ class Verdicts:
     >>> verdicts.answers["state"].to_list()
     ['abstained', 'missing']
     """
+
+    VIEW = "views.judging"
 
     def __init__(
         self,

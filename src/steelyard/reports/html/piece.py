@@ -32,6 +32,7 @@ _STYLE = """
 .steelyard th, .steelyard td { padding: 0.3em 0.9em 0.3em 0; text-align: right; vertical-align: baseline;
   white-space: nowrap; border: 0; border-bottom: 1px solid rgb(128 128 128 / 30%); max-width: none; }
 .steelyard th { font-weight: 500; }
+.steelyard thead th { white-space: normal; vertical-align: bottom; }
 .steelyard th:first-child, .steelyard td:first-child, .steelyard .text { text-align: left; }
 .steelyard tbody th { white-space: pre; }
 .steelyard .long, .steelyard tbody th.long { white-space: normal; min-width: 12rem; }
@@ -53,17 +54,18 @@ def piece_html(
     blocks: Sequence[Block], words: Words, picture: Picture | None = None, *, brief: Sequence[Block] | None = None,
     explain: bool = False,
 ) -> str:  # fmt: skip
-    """Blocks and a picture: first what it comes to, the picture and the first table; the rest folded.
+    """Blocks and a picture below the first of them: what it comes to, and the first table; the rest folded.
 
     No text of it can act, whatever names and sentences hold.
     brief     what is not folded, where the result itself says so;   explain   whether the rest is unfolded
     """
     shown, rest = in_short(blocks, words) if brief is None else ([_first_rows(block, words) for block in brief], blocks)
     write = table_writer(piece=f"{crc32(repr(blocks).encode('utf-8', 'replace')):x}-")
-    parts = [part for block in shown for part in _block(block, write)]
-    if picture is not None:
-        place = next((place for place, part in enumerate(parts) if "<table" in part), len(parts))
-        parts.insert(place, picture_html(picture))
+    pieces = [list(_block(block, write)) for block in shown]
+    if picture is not None and pieces:
+        below = {Sheet: 0, Section: 1}.get(type(shown[0]), len(pieces[0]))
+        pieces[0].insert(below, picture_html(picture))
+    parts = [part for own in pieces for part in own]
     if parts and parts[0].startswith(_TITLE):
         parts[0] = parts[0].replace(_TITLE, '<p class="head">', 1)
     if rest:

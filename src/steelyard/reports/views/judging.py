@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, get_args
 
-from steelyard.base.result import Result
+from steelyard.base.result import Shown
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.answers.cases import NOT_ASKED
 from steelyard.judges.people.calibration import calibration_notes
@@ -31,13 +32,17 @@ _LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?::
 
 def judging_sections(run: JudgedRun, words: Words) -> list[Section]:
     """Counts of answers, sentences and citations, and one sentence without support."""
-    verdicts = run.verdicts
-    header = [words(f"judging.head.{name}") for name in ("counted", "n", "share")]
-    sheet = Sheet(header, list(_rows(verdicts, words)), notes=list(_notes(run, words)))
-    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", ""))
-    sections = [Section("judge", title, [], [sheet])]
+    sections = [verdicts_section(run.verdicts, words, run.file)]
     sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
     return sections
+
+
+def verdicts_section(verdicts: Verdicts, words: Words, file: Path | None = None) -> Section:
+    """Counts of answers, sentences and citations;   file   where the verdicts are kept"""
+    header = [words(f"judging.head.{name}") for name in ("counted", "n", "share")]
+    sheet = Sheet(header, list(_rows(verdicts, words)), notes=list(_notes(verdicts, file, words)))
+    title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", "")).rstrip()
+    return Section("judge", title, [], [sheet])
 
 
 def _brief(run: JudgedRun, look: Look) -> Iterator[Block]:
@@ -45,7 +50,7 @@ def _brief(run: JudgedRun, look: Look) -> Iterator[Block]:
     words, width = look.words, look.width or USUAL_WIDTH
     yield Text(words("scores.between").join(_verdict_texts(run.verdicts, words)), "bold")
     least = [words("brief.judge.least", text=p.text) for p in least_supported(run, words, width=width * 2 // 3)]
-    notes = [*least, *careful(_cautions(run, words), look), *_asking_notes(run, words)]
+    notes = [*least, *careful(_cautions(run, words), look), *_asking_notes(run.verdicts, run.file, words)]
     yield from [Text("\n".join(notes))] if notes else []
 
 
@@ -137,10 +142,10 @@ def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
                 yield [f"  {words(f'judging.{kind}.{part}')}", count(own), percent(own / n)]
 
 
-def _notes(run: JudgedRun, words: Words) -> Iterator[str]:
-    yield from (note_text(note, words) for note in calibration_notes(run.verdicts.recipe))
-    yield from _lost_notes(run.verdicts, words)
-    yield from _asking_notes(run, words)
+def _notes(verdicts: Verdicts, file: Path | None, words: Words) -> Iterator[str]:
+    yield from (note_text(note, words) for note in calibration_notes(verdicts.recipe))
+    yield from _lost_notes(verdicts, words)
+    yield from _asking_notes(verdicts, file, words)
 
 
 def _lost_notes(verdicts: Verdicts, words: Words) -> Iterator[str]:
@@ -155,11 +160,11 @@ def _lost_notes(verdicts: Verdicts, words: Words) -> Iterator[str]:
         yield words("judging.note.errors", n=n)
 
 
-def _asking_notes(run: JudgedRun, words: Words) -> Iterator[str]:
+def _asking_notes(verdicts: Verdicts, file: Path | None, words: Words) -> Iterator[str]:
     """Notes on what a model was asked, and on where the verdicts are kept."""
-    yield from call_notes(run.verdicts.recipe, words)
-    if run.file is not None:
-        yield words("judging.note.file", file=str(run.file))
+    yield from call_notes(verdicts.recipe, words)
+    if file is not None:
+        yield words("judging.note.file", file=str(file))
 
 
 def least_supported(run: JudgedRun, words: Words, *, width: int | None = None) -> Iterator[Paragraph]:
@@ -227,8 +232,7 @@ def verdicts_picture(verdicts: Verdicts, words: Words) -> Shares | None:
 # How they are written ------------------------------------------------------------------------------------------------
 
 
-def _judging_data(run: JudgedRun) -> dict[str, Any]:
-    verdicts = run.verdicts
+def _verdicts_data(verdicts: Verdicts) -> dict[str, Any]:
     return {
         "recipe": verdicts.recipe,
         "counts": verdicts.counts,
@@ -242,16 +246,21 @@ def _judging_data(run: JudgedRun) -> dict[str, Any]:
             }
             for unit in unsupported_units(verdicts)
         ],
-        "file": run.file,
     }  # fmt: skip
 
 
-VIEWS: dict[type[Result], View[Any]] = {
+VIEWS: dict[type[Shown], View[Any]] = {
+    Verdicts: View[Verdicts](
+        "verdicts",
+        blocks=lambda verdicts, look: [verdicts_section(verdicts, look.words)],
+        data=lambda verdicts, words: _verdicts_data(verdicts),
+        picture=verdicts_picture,
+    ),
     JudgedRun: View[JudgedRun](
         "verdicts",
         blocks=lambda run, look: judging_sections(run, look.words),
         brief=_brief,
-        data=lambda run, words: _judging_data(run),
+        data=lambda run, words: {**_verdicts_data(run.verdicts), "file": run.file},
         picture=lambda run, words: verdicts_picture(run.verdicts, words),
     ),
     JudgingPlan: View[JudgingPlan](

@@ -126,13 +126,17 @@ def _first_cells(sheet: Sheet, width: int) -> Sheet:
     return Sheet(sheet.header[:n], [row[:n] for row in sheet.rows[:_ROWS]], best)
 
 
+def _settings_text(swept: Swept, i: int, words: Words) -> str:
+    """What varies of a pipeline: "k 5, index bm25"."""
+    return words("list.comma").join(f"{key} {setting_text(value)}" for key, value in swept.settings[i].items())
+
+
 def _leader_text(swept: Swept, lead: Lead | None, words: Words) -> str:
     """The settings of the best pipeline, its mean, and how far it leads the next one."""
-    settings = swept.settings[swept.best].items()
     kind = "alone" if lead is None or np.isnan(lead.p) else "open" if lead.p > _ALPHA else "leads"
     values = {} if lead is None else {"lead": number(lead.lead), "p": p_text(lead.p, sign=True)}
     return words(
-        f"brief.sweep.{kind}", settings=words("list.comma").join(f"{key} {setting_text(own)}" for key, own in settings),
+        f"brief.sweep.{kind}", settings=_settings_text(swept, swept.best, words),
         measure=swept.measures[0], mean=number(swept.means()[swept.best, 0]), n=int((~swept.held_out).sum()), **values,
     )  # fmt: skip
 
@@ -243,11 +247,11 @@ def _brief_run(run: WeighedRun, look: Look) -> Iterator[Block]:
 def sweep_picture(swept: Swept, words: Words) -> Intervals | None:
     """The means of all pipelines by the first measure, best first; None for one pipeline."""
     means, title = swept.means()[:, 0], words("charts.sweep.title", measure=swept.measures[0])
-    marks = [
-        Mark(", ".join(map(setting_text, swept.settings[i].values())), float(means[i]), math.nan, math.nan,
-             number(means[i]))
-        for i in swept.order if not np.isnan(means[i])
-    ]  # fmt: skip
+    marks = []
+    for i in swept.order:
+        if not np.isnan(means[i]):
+            name = _settings_text(swept, i, words)
+            marks.append(Mark(name, float(means[i]), math.nan, math.nan, number(means[i])))
     return Intervals(title, described(title, marks, words), marks) if len(marks) > 1 else None
 
 

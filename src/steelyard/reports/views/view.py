@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.errors import InputError
-from steelyard.base.result import Result
+from steelyard.base.result import Shown
 from steelyard.reports.views.numbers import best_places
 from steelyard.reports.views.picture import Picture
 from steelyard.reports.words import Words
@@ -127,7 +127,7 @@ class Section:
     sheets: list[Sheet] = field(default_factory=list)
 
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=Shown)
 
 
 @dataclass(frozen=True)
