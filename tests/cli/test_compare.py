@@ -412,3 +412,13 @@ def test_a_run_without_labelled_documents_is_named(demo: Path, tmp_path: Path) -
     text = printed("compare", "pilot.jsonl", "hybrid.jsonl", tmp_path / "renamed.jsonl", cwd=demo, columns=300)
     assert "renamed: no document that the measures look at has a label." in text
     assert "hybrid: no document" not in text
+
+
+def test_a_short_screen_of_many_systems_has_the_best_and_the_baseline() -> None:
+    truth = shared(DL19, "qrels.dl19-passage.txt.gz")
+    runs = sorted(shared(DL19, "runs_judged43_top100").glob("*.run.gz"))
+    text = printed("compare", truth, *runs, "--baseline", "UNH_exDL_bm25", "--lang", "en")
+    rows = [line.split()[0] for line in text.splitlines()[4:] if "0." in line]
+    assert (len(rows), rows[0], rows[-1]) == (11, "idst_bert_p1", "UNH_exDL_bm25")
+    assert "26 more systems: -v" in text
+    assert "Next: " not in text

@@ -26,6 +26,9 @@ from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 from steelyard.reports.writing import chosen_format
 
+_LONGEST_COMMAND = 500
+"""Characters of a command to give next; one that names dozens of runs is left out."""
+
 INTERRUPTED = 130
 """The exit status of a command that the user interrupts."""
 
@@ -82,13 +85,14 @@ class Call:
     def write(self, result: Any, *, following: Sequence[str] = (), **view: Any) -> None:
         """Write a result into the output, else onto the screen, with the options of its view.
 
-        following   the words behind `steelyard` of the command to give next, which a screen shows
+        following   words behind `steelyard` of the command to give next, which a screen shows unless it is very long
         """
         view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
         write_result(result, self.format, self.output, **view)
         if following and self.output is None and self.format == "table":
             command = " ".join(map(_shell_word, ["steelyard", *following]))
-            print(visible(self.words("brief.next", command=command)))
+            if len(command) <= _LONGEST_COMMAND:
+                print(visible(self.words("brief.next", command=command)))
 
 
 def _shell_word(text: str) -> str:

@@ -65,6 +65,9 @@ MARKS = {"better": "†", "worse": "‡"}
 _WIDE = 120
 """Columns from which on a table has room for the relative change."""
 
+_FEW_ROWS, _MOST_ROWS = 12, 10
+"""So many systems a short table shows all of; of more, so many and the baseline."""
+
 _OF_ROWS = [name for name in COLUMNS if name not in ("segment", "measure", "groups")]
 
 
@@ -104,10 +107,14 @@ def _brief_sheet(comparison: Comparison, words: Words) -> Sheet:
     columns += [
         Column(measure, partial(_mean_and_mark, rows=_rows_by_system(comparison, measure))) for measure in others
     ]
-    sheet = sheet_of(comparison.rows[primary], [Column[ComparisonRow](primary, lambda row: row.system), *columns])
+    rows = comparison.rows[primary]
+    shown = [row for place, row in enumerate(rows) if place < _MOST_ROWS or row.is_reference or len(rows) <= _FEW_ROWS]
+    sheet = sheet_of(shown, [Column[ComparisonRow](primary, lambda row: row.system), *columns])
     sheet.spare = [1 + list(cells).index("p")]
     if any(cell.endswith((*MARKS.values(),)) for row in sheet.rows for cell in row):
         sheet.notes.append(words("brief.marks", reference=comparison.reference))
+    if len(shown) < len(rows):
+        sheet.notes.append(words("brief.more_systems", n=len(rows) - len(shown)))
     return sheet
 
 
