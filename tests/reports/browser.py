@@ -25,6 +25,11 @@ OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg, .slide svg,
     .map(([other]) => `${svg.closest("figure")?.dataset.chart}: ${name} | ${other}`));
 })"""
 """Labels of drawings that lie on each other."""
+BEYOND_A4 = """() => [...document.querySelectorAll("main :is(table, p, li, svg)")]
+  .filter((own) => own.getBoundingClientRect().right > innerWidth + 1).map((own) => own.outerHTML.slice(0, 200))"""
+"""What a page does not get onto paper, where the window is as wide as that."""
+A4 = {"width": 688, "height": 980}
+"""The window that is as wide as paper less its margins."""
 NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH, and CHROMIUM names none")
 
 

@@ -345,7 +345,7 @@ def test_a_report_has_a_title_and_a_date(monkeypatch: pytest.MonkeyPatch) -> Non
     assert f'<h1 id="finding">{finding}' in page
     assert '<time datetime="2023-11-14">' in render(report, words=read_words("en"))
     assert report.text("markdown", lang="en").startswith("# Pilot \\<3\\>\n")
-    assert "Pilot <3> · 2023-11-14\n" in report.text("table", lang="en")
+    assert "Pilot <3> · 2023-11-14\n" in report.text("table", lang="en", explain=True)
     stored = json.loads(report.text("json"))
     assert (stored["title"], stored["date"]) == ("Pilot <3>", "2023-11-14")
     assert ids_report(1).text("markdown", lang="zh").startswith("# 评估报告\n")

@@ -22,7 +22,7 @@ from steelyard.reports.html.shell import changes, embedded, in_each_language, pa
 from steelyard.reports.html.tables import Cell, HtmlTable, sheet_table, table_writer
 from steelyard.reports.views.view import Paragraph, Section, Sheet
 from steelyard.reports.words import LaterWords, read_words
-from tests.reports.browser import NO_CHROMIUM, OVERLAPS, ROWS, Opened
+from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, ROWS, Opened
 from tests.reports.pages import Page, check_nothing_acts
 from tests.reports.reports import EVIL, evil, judged_report, texts_report
 
@@ -223,6 +223,9 @@ def test_hostile_names_stay_texts(browser: Any, tmp_path: Path, write: Callable[
         assert "<script>alert(1)</script>" in tab.page.inner_text("main")
         assert tab.page.query_selector("#page img, #page script") is None
     tab.look("hostile")
+    tab.page.set_viewport_size(A4)
+    tab.page.emulate_media(media="print")
+    assert tab.page.evaluate(BEYOND_A4) == []
     tab.close()
 
 
@@ -236,11 +239,8 @@ def test_sections_fold_print_and_are_saved(browser: Any, bench_file: Path) -> No
     page.emulate_media(media="print")
     assert page.is_visible("#costs table")
     assert not page.is_visible(".bar")
-    page.set_viewport_size({"width": 688, "height": 900})  # A4, less its margins.
-    edges = page.evaluate(
-        "[...document.querySelectorAll('main table')].map((table) => table.getBoundingClientRect().right)"
-    )
-    assert max(edges) <= 688
+    page.set_viewport_size(A4)
+    assert page.evaluate(BEYOND_A4) == []
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(media="screen")
     page.click("nav a[href='#costs']")
