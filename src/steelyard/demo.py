@@ -21,9 +21,12 @@ from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.stages.generation import DONT_KNOW
 from steelyard.reports.formats.blocks import blocks_terminal
 from steelyard.reports.report import Report, report
+from steelyard.reports.views.cautions import careful
+from steelyard.reports.views.diagnosis import lost_text
 from steelyard.reports.views.judging import least_supported
-from steelyard.reports.views.report import report_sections
-from steelyard.reports.views.view import Section
+from steelyard.reports.views.report import report_cautions, report_sections, verdict
+from steelyard.reports.views.scores import brief_sheets, scores_sheets
+from steelyard.reports.views.view import Block, Look, Section, Sheet, Text
 from steelyard.reports.words import Words
 from steelyard.text.scripts import language_of
 
@@ -120,24 +123,62 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     )
 
 
-def demo_text(demo: Demo, words: Words, *, width: int | None = None, colour: bool = False) -> str:
-    """Scores, times, the report in short, and the answers, for a terminal of so many columns."""
+def demo_text(
+    demo: Demo, words: Words, *, width: int | None = None, colour: bool = False, explain: bool = False
+) -> str:
+    """What the demo found, for a terminal of so many columns.
+
+    explain   everything: scores, times, the report in short and the answers; without it the table of pipelines, the
+              verdict, where most is lost, and the answers of two systems
+    """
+    look = Look("table", words, width, colour, explain)
+    return blocks_terminal(_blocks(demo, look) if explain else _brief(demo, look), width=width, colour=colour)
+
+
+def _brief(demo: Demo, look: Look) -> Iterator[Block]:
+    """The pipelines, the verdict and the gravest loss, and how good the answers are."""
+    words, report = look.words, demo.report
+    best = report.scores.systems[report.by_mean()[0]]
+    yield replace(next(iter(brief_sheets(report.scores, look))), notes=[])
+    cautions = careful(report_cautions(report, words), look, lines=2)
+    yield Text("\n".join([verdict(report, words)[0], lost_text(report.diagnosis, best, words), *cautions]))
+    least = least_supported(demo.judgings[-1], words)
+    notes = [words("demo.assistant"), *(words("brief.judge.least", text=own.text) for own in least)]
+    means = next(iter(brief_sheets(demo.answers.scores, look)))
+    shown = [c for c, head in enumerate(means.header) if c == 0 or head in _ANSWER_COLUMNS]
+    yield Sheet([means.header[c] for c in shown], [[row[c] for c in shown] for row in means.rows], notes=notes)
+
+
+_ANSWER_COLUMNS = ("faithfulness", "answer_recall")
+
+
+def _blocks(demo: Demo, look: Look) -> Iterator[Block]:
+    """Scores, times, the report in short, and the answers."""
+    words = look.words
     medians = [f"{run.name} {run.manifest['latency_ms']['total']['p50']:.1f} ms" for run in demo.runs]
-    parts = [
-        demo.report.scores.text(lang=words.code, width=width, colour=colour),
-        words("demo.times", medians=words("list.comma").join(medians)) + "\n",
-        blocks_terminal(_in_short(demo.report, words), width=width, colour=colour),
-        words("demo.answers") + "\n",
-        demo.answers.scores.text(lang=words.code, width=width, colour=colour),
-        blocks_terminal([_unsupported(demo, words)], width=width, colour=colour),
-    ]
-    return "\n".join(parts)
+    yield from scores_sheets(demo.report.scores, words)
+    yield Text(words("demo.times", medians=words("list.comma").join(medians)))
+    yield from _in_short(demo.report, words)
+    yield Text(words("demo.answers"))
+    yield from scores_sheets(demo.answers.scores, words)
+    yield _unsupported(demo, words)
+
+
+def next_commands(words: Words) -> dict[str, list[str]]:
+    """What a reader may have -> the command for it, in the folder of the demo."""
+    compared = (f"runs/{name}" for name in (CONFIGS[0], CONFIGS[-1]))
+    commands = {
+        "runs": ["compare", "questions.jsonl", *compared],
+        "documents": ["init", "mine"],
+        "rerankers": ["bench", "rerank", "bench.toml"],
+    }
+    return {words(f"demo.next.{name}"): ["steelyard", *command] for name, command in commands.items()}
 
 
 def write_pages(demo: Demo, words: Words) -> str:
     """Write both reports into the folder, as pages that open in the reader's language and hold the other one too.
 
-    Returns   their paths, or what to install for them, as sentences
+    Returns   their paths, or what to install for them, as a sentence
     """
     report, answers = demo.folder / "report.html", demo.folder / "answers.html"
     try:
@@ -145,7 +186,7 @@ def write_pages(demo: Demo, words: Words) -> str:
         demo.answers.write(answers, lang=words.code)
     except MissingExtraError as error:
         return words("demo.no_report", why=error)
-    return words("demo.report", path=report) + "\n" + words("demo.answers_report", path=answers)
+    return words("demo.pages", report=report, answers=answers)
 
 
 def _in_short(report: Report, words: Words) -> Iterator[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -110,27 +111,28 @@ def _typed(prompt: str) -> str | None:
 
 
 def demo(call: Call, folder: Path) -> None:
-    """Run the bundled example, and show how to do the same by hand."""
+    """Run the bundled example, and show what to try next."""
     from steelyard.cli.terminal import screen_view, show
-    from steelyard.demo import ANSWER_MEASURES, ASSISTANT, CONFIGS, MEASURES, copy_data, demo_text, write_pages
+    from steelyard.demo import copy_data, demo_text, next_commands, write_pages
+    from steelyard.reports.formats.blocks import blocks_terminal
+    from steelyard.reports.views.view import Text, cell_size
+
+    view, words = screen_view(), call.words
+
+    def say(text: str) -> None:
+        show(blocks_terminal([Text(text)], **view) + "\n")
 
     copy_data(folder)
-    print(call.words("demo.intro") + "\n")
+    say(words("demo.intro" if call.explain else "demo.brief"))
     with call.progress(after=0) as bars:
         example = call.function(folder, progress=bars)
-    show(demo_text(example, call.words, **screen_view()) + "\n")
-    print(write_pages(example, call.words) + "\n")
-    print(call.words("demo.by_hand", folder=folder) + "\n")
-    print(f"  cd {folder}")
+    show(demo_text(example, words, **view, explain=call.explain) + "\n")
+    say(write_pages(example, words))
+    print(words("demo.next_commands"))
+    print(f"  cd {shlex.quote(str(folder))}")
     if not shutil.which("steelyard"):
         print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
-    flags, of_answers = (" ".join(f"-m {measure}" for measure in listed) for listed in (MEASURES, ANSWER_MEASURES))
-    runs = " ".join(f"runs/{name}" for name in CONFIGS)
-    print(f"  steelyard run hybrid.toml {flags}")
-    print(f"  steelyard evaluate questions.jsonl {runs} {flags}")
-    print("  steelyard compare questions.jsonl runs/bm25 runs/bm25-spaces --segments language --cluster doc")
-    print(f"  steelyard report questions.jsonl {runs} {flags} -o report.html")
-    print(f"  steelyard judge pilot.jsonl runs/{ASSISTANT}")
-    print(f"  steelyard evaluate pilot.jsonl runs/{ASSISTANT} {of_answers} -m ndcg@5")
-    print("  steelyard bench rerank bench.toml")
-    print("  steelyard chat hybrid-rerank.toml")
+    commands = next_commands(words)
+    width = max(map(cell_size, commands)) + 1
+    for purpose, command in commands.items():
+        print(f"  {purpose}{' ' * (width - cell_size(purpose))}{shlex.join(command)}")

@@ -190,10 +190,10 @@ def brief_report(contents: Contents, look: Look) -> Iterator[Block]:
     if contents.gate is not None:
         answers.append((words("page.gate.title"), outcome_line(contents.gate, best, words)))
     lines = [words("brief.answered", question=question, answer=answer) for question, answer in answers]
-    yield Text("\n".join([*lines, *careful(_brief_care(contents, words), look)]))
+    yield Text("\n".join([*lines, *careful(report_cautions(contents, words), look)]))
 
 
-def _brief_care(contents: Contents, words: Words) -> Iterator[str]:
+def report_cautions(contents: Contents, words: Words) -> Iterator[str]:
     """What endangers the conclusion, the gravest first."""
     scores, comparison = contents.scores, contents.comparison
     yield from mistakes(contents.diagnosis, scores.systems[contents.by_mean()[0]], words)
