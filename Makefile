@@ -7,7 +7,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo docs test installed types tests test-thorough test-models test-oldest test-libraries mutants bench lock audit clean
 
 demo: .venv/demo-installed
-	$(BIN)/steelyard demo
+	@echo "Running the example: steelyard demo"
+	@$(BIN)/steelyard demo
 
 # What is installed does not wait for each other, and neither do types and tests.
 test:
@@ -83,15 +84,22 @@ clean:
 	rm -rf .venv .venv-bench .venv-libraries .venv-oldest node_modules
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit("Steelyard needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	@echo "Creating the environment .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
 
 # Python compiles what it imports; pip would compile all of every package.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+PIP_INSTALL := $(PIP) --quiet
 
+# Packages of a megabyte and more are named while pip loads them. The exit status of a pipe is that of sed: the file that
+# is touched says whether pip is through.
+SIZES := s/^ *(Downloading|Using cached) ([A-Za-z0-9_.]*)-([0-9][^-]*)-.*( \([0-9.]+ MB\))$$/  \2 \3\4/p
 .venv/demo-installed: pyproject.toml | $(BIN)/python
-	$(PIP_INSTALL) --editable '.[rag,report]'
-	touch $@
+	@echo "Installing NumPy, Polars, SciPy, scikit-learn, Altair and what they need: about 160 MB to load"
+	@rm -f $@; started=$$(date +%s); \
+	{ $(PIP) --progress-bar off --editable '.[rag,report]' && touch $@; } | sed -nE '$(SIZES)'; \
+	test -f $@ && echo "Installed in $$(($$(date +%s) - started)) s"
 
 .venv/dev-installed: pyproject.toml | $(BIN)/python
 	$(PIP_INSTALL) --editable '.[dev]'
