@@ -80,6 +80,15 @@ SCREENS: dict[str, Screen] = {
     ),
     "label": Screen("label questions.jsonl keyword.jsonl --documents documents --depth 3 --scale 0-3 -o grades.jsonl"),
     "gate-judge": Screen("gate --calibration calibration.json", status=3, state="reviewed", varies=True),
+    "review-sample": Screen("review sample pilot.jsonl runs/assistant -n 40 -o forms", state="judged"),
+    "review-pool": Screen(
+        "review pool questions.jsonl documents --task quotes --unit document -o form --into gold.jsonl"
+    ),
+    "review-import": Screen("review import forms/ann.json forms/bob.json --into runs/assistant", state="reviewed"),
+    "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
+    "review-calibrate": Screen(
+        "review calibrate pilot.jsonl runs/assistant -o threshold.json", state="reviewed", varies=True
+    ),
 }  # fmt: skip
 """Name of the files -> the command."""
 

@@ -194,5 +194,10 @@ def test_each_kind_is_taken_in_by_itself(tmp_path: Path) -> None:
 def test_pools_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None:
     pooled = pool(tmp_path, n=4, lang=lang)
     text = pooled.text(lang=lang)
-    assert ("Documents to grade" if lang == "en" else "待评级的文档") in text
+    assert text.startswith(
+        "The form asks 4 of 24 pairs of a question and a document; people decided about 0 before.\n"
+        if lang == "en"
+        else "共 24 对问题与文档，表单询问 4 对；此前已由人判定 0 对。\n"
+    )
+    assert ("Documents to grade" if lang == "en" else "待评级的文档") in pooled.text(lang=lang, explain=True)
     assert json.loads(pooled.text("json", lang=lang))["n_asked"] == 4

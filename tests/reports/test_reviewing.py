@@ -119,7 +119,7 @@ def test_rounds_are_said_in_words_and_numbers(lang: str, tmp_path: Path) -> None
     sampled = sample(tmp_path, whole_answers=True)
     text = sampled.text(lang=lang, width=80)
     assert ("answers in all" if lang == "en" else "回答总数") in text
-    assert f"steelyard review import {tmp_path / 'review'}/*.json --into {tmp_path / 'labels.json'}" in text
+    assert f"{tmp_path / 'review' / 'form.html'}" in text
     content = json.loads(sampled.text("json", lang=lang))
     assert [(own["system"], own["n"], own["n_drawn"], own["unit"]) for own in content["samples"]] == [
         ("zebra", 12, 8, "answer"),

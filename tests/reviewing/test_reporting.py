@@ -70,7 +70,7 @@ def test_a_review_of_two_systems_and_two_raters() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("format", ["table", "markdown", "html", "json"])
 def test_every_format_says_it(lang: str, format: str) -> None:
-    text = usual().text(format, lang=lang)
+    text = usual().text(format, lang=lang, explain=True)
     assert "zebra" in text
     if format == "json":
         assert json.loads(text)["tables"][0]["raters"]["n"] == 16
@@ -87,7 +87,7 @@ def test_every_format_says_it(lang: str, format: str) -> None:
 )
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])
 def test_each_kappa_says_over_which_labels_it_is(lang: str, raters: tuple[str, str], judge: str, format: str) -> None:
-    text = " ".join(usual().text(format, lang=lang).split())
+    text = " ".join(usual().text(format, lang=lang, explain=True).split())
     assert all(part in text for part in raters)
     assert text.count(f"kappa with people {judge}" if lang == "en" else f"与人工的 kappa{judge}") == 1
     assert text.count(f"kappa of two people {judge}" if lang == "en" else f"两人之间的 kappa{judge}") == 1
@@ -120,7 +120,10 @@ def test_equal_labels_leave_kappa_undefined() -> None:
     assert own.agreement is not None
     assert np.isnan(own.agreement.kappa.value)
     assert own.shares[0].corrected.undefined == "no_labels"
-    text = report.text(lang="en")
+    brief = report.text(lang="en")
+    assert "lexical and people: κ is undefined on " in brief
+    assert "People gave all items the same label, so kappa is undefined" in brief
+    text = report.text(lang="en", explain=True)
     assert "Kappa is undefined where two people gave all items one and the same label." in text
     assert "threshold that" not in text
     assert "so kappa is undefined and no threshold can be chosen" in text
@@ -137,8 +140,12 @@ def test_labels_that_nobody_can_say_and_few_labels() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_judge_has_nothing_beside_it_where_nobody_can_say_anything(lang: str) -> None:
     report = reported(lambda *_: [("ann", "cannot_say")])
-    text = report.text(lang=lang)
+    text = report.text(lang=lang, explain=True)
     assert {"en": "No item that was drawn has a label yet.", "zh": "已抽取的条目尚无结论。"}[lang] in text
+    first = report.text(lang=lang).splitlines()[0]
+    assert first.startswith(
+        {"en": "No item that was drawn has a label yet, which", "zh": "已抽取的条目尚无结论，"}[lang]
+    )
 
 
 def test_a_judge_that_always_says_yes_shows_it() -> None:

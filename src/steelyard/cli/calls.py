@@ -85,12 +85,14 @@ class Call:
     def write(self, result: Any, *, following: Sequence[str] = (), **view: Any) -> None:
         """Write a result into the output, else onto the screen, with the options of its view.
 
-        following   words behind `steelyard` of the command to give next, which a screen shows unless it is very long
+        following   words behind `steelyard` of the command to give next, which a screen shows unless it is very long; a
+                    str is what a shell takes, with its patterns
         """
         view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
         write_result(result, self.format, self.output, **view)
         if following and self.output is None and self.format == "table":
-            command = " ".join(map(_shell_word, ["steelyard", *following]))
+            line = following if isinstance(following, str) else " ".join(map(_shell_word, following))
+            command = f"steelyard {line}"
             if len(command) <= _LONGEST_COMMAND:
                 print(visible(self.words("brief.next", command=command)))
 

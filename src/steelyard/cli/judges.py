@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,12 +130,25 @@ def _evaluation_with(grades: Grades, file: str, sources: list[str]) -> list[str]
 
 def review_sample(call: Call, questions: str, runs: list[str], *, output: Path, **options: Any) -> None:
     """Draw a sample, write the form, and say what was drawn."""
-    call.write(call.compute(questions, runs, output, lang=call.words.code, **options))
+    sampled = call.compute(questions, runs, output, lang=call.words.code, **options)
+    files = {own.name: own.file for own in sampled.round.systems if own.file is not None}
+    call.write(sampled, following=_importing(sampled.form, files))
 
 
 def review_pool(call: Call, questions: str, sources: list[str], *, output: Path, into: Path, **options: Any) -> None:
     """Pool documents, write the form, and say what it asks."""
-    call.write(call.compute(questions, sources, output, into, lang=call.words.code, **options))
+    from steelyard.reviewing.forms import INTO
+
+    pooled = call.compute(questions, sources, output, into, lang=call.words.code, **options)
+    call.write(pooled, following=_importing(pooled.form, {INTO: pooled.into}))
+
+
+def _importing(form: Path, files: Mapping[str, Path]) -> str:
+    """`review import` of what people save beside a form;   files   where decisions go, by system or as `INTO`"""
+    from steelyard.reviewing.forms import into_options
+
+    folder = form.parent
+    return f"review import {shlex.quote(str(folder))}/*.json {into_options(files, folder)}".rstrip()
 
 
 def review_import(call: Call, files: list[str], *, into: list[str]) -> None:
@@ -146,7 +160,10 @@ def review_import(call: Call, files: list[str], *, into: list[str]) -> None:
 
 def review_report(call: Call, questions: str, runs: list[str], *, measures: list[str], **options: Any) -> None:
     """Write how far people agree with each other and with the judge."""
-    call.write(call.compute(questions, runs, measures or None, **options))
+    report = call.compute(questions, runs, measures or None, **options)
+    can_calibrate = any(own.calibration is not None and own.calibration.threshold is not None for own in report.tables)
+    following = ["review", "calibrate", questions, *runs, "-o", "calibration.json"] if can_calibrate else []
+    call.write(report, following=following)
 
 
 def review_calibrate(call: Call, questions: str, runs: list[str], *, output: Path | None, **options: Any) -> None:
@@ -154,4 +171,4 @@ def review_calibrate(call: Call, questions: str, runs: list[str], *, output: Pat
     calibration = call.compute(questions, runs, **options)
     if output is not None:
         calibration.write(output)
-    call.write(calibration)
+    call.write(calibration, following=["gate", "--calibration", str(output)] if output is not None else [])

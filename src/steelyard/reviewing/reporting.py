@@ -96,7 +96,7 @@ class ReviewReport(Result):
     scores   means of measures by the judge, by people, and corrected (`scores.corrections`)
     """
 
-    VIEW = "views.review"
+    VIEW = "views.review_report"
 
     systems: Sequence[str]
     tables: Sequence[TableReview]

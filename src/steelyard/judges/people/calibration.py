@@ -98,7 +98,7 @@ class Calibration(Result):
     labels       that all of these kappas tell apart
     """
 
-    VIEW = "views.review"
+    VIEW = "views.review_report"
 
     judge: Mapping[str, Any]
     table: ItemTable
