@@ -82,9 +82,9 @@ def test_documents_are_left_out(tmp_path: Path, name: str, text: str) -> None:
         ({"qrels.txt": "q1 0 d1#1 1\nq2 0 d9 1\n"}, {}, "no candidate of any question has a label in qrels"),
         ({"bm25.run": "x Q0 d1 1 0.9 run\n"}, {}, "has no list for any of the 3 questions of qrels, such as 'q1'"),
         ({}, {"documents": None, "questions": "queries.jsonl"}, r"3 of 3 candidates .* name the documents"),
-        ({"corpus.jsonl": lines(DOCUMENTS[1:])}, {}, r"1 of 3 candidates \('d1'\) has no text; add them"),
-        ({"queries.jsonl": ""}, {}, r"2 of 2 questions \('q1', 'q2'\) have no text; name the file"),
-        ({"queries.jsonl": lines(QUERIES[1:])}, {}, r"1 of 2 questions \('q1'\) has no text; add them"),
+        ({"corpus.jsonl": lines(DOCUMENTS[1:])}, {}, r"1 of 3 candidates without a text \('d1'\); add them"),
+        ({"queries.jsonl": ""}, {}, r"2 of 2 questions without a text \('q1', 'q2'\); name the file"),
+        ({"queries.jsonl": lines(QUERIES[1:])}, {}, r"1 of 2 questions without a text \('q1'\); add them"),
         ({"out.jsonl": '{"qid": "q1"}\n'}, {"exclude": "out.jsonl"}, r"out.jsonl, line 1: must have `exclude`"),
     ],
 )

@@ -211,8 +211,8 @@ def _setting_error(failure: ValidationError, hint: Any, value: Any, keys: tuple[
 
 def unknown_key(name: str, names: Sequence[str], *table: Key) -> SettingError:
     """The error for a key that a table does not have, with the nearest one."""
-    inside = f"[{dotted(table)}] has" if table else "there is"
-    return SettingError(f"{inside} no setting {name!r}; {nearest(name, names)}", *table, name)
+    fact = f"[{dotted(table)}] has no setting {name!r}" if table else f"there is no setting {name!r}"
+    return SettingError(f"{fact}; {nearest(name, names)}", *table, name)
 
 
 def dotted(keys: Sequence[Key]) -> str:

@@ -195,7 +195,7 @@ def _texts(doc_ids: Sequence[str], outputs: Outputs, inputs: Inputs) -> dict[str
             if len(absent) == len(doc_ids)
             else "add them to the documents, or leave them out with `exclude`"
         )
-        raise InputError(f"{outputs.name}: {_counted(absent, len(doc_ids), 'candidate')} no text; {advice}")
+        raise InputError(f"{outputs.name}: {_without_text(absent, len(doc_ids), 'candidate')}; {advice}")
     return {id: texts[id] for id in doc_ids}
 
 
@@ -212,14 +212,13 @@ def _queries(query_ids: Collection[str], inputs: Inputs) -> dict[str, str]:
             if len(absent) == len(query_ids)
             else "add them to the questions, or take them out of the truth"
         )
-        raise InputError(f"{inputs.gold.name}: {_counted(absent, len(query_ids), 'question')} no text; {advice}")
+        raise InputError(f"{inputs.gold.name}: {_without_text(absent, len(query_ids), 'question')}; {advice}")
     return queries
 
 
-def _counted(absent: Sequence[str], n: int, noun: str) -> str:
+def _without_text(absent: Sequence[str], n: int, noun: str) -> str:
     names = ", ".join(map(quoted, absent[:_NAMED])) + (", ..." if len(absent) > _NAMED else "")
-    verb = "has" if len(absent) == 1 else "have"
-    return f"{len(absent)} of {n} {noun}{'s' if n != 1 else ''} ({names}) {verb}"
+    return f"{len(absent)} of {n} {noun}{'s' if n != 1 else ''} without a text ({names})"
 
 
 def _short(lists: Mapping[str, Sequence[str]], depths: Iterable[int]) -> Iterable[Note]:

@@ -9,7 +9,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.parser import overview
-from steelyard.cli.translations import LANGUAGE_OPTION, language_of, without_language
+from steelyard.cli.translation import LANGUAGE_OPTION, language_of, without_language
 
 _HELP = ("--help", "-h")
 

@@ -19,6 +19,7 @@ from steelyard.cli.options import OUTPUT
 from steelyard.cli.parser import Command
 from steelyard.cli.progress import SOON, progress_bars
 from steelyard.cli.terminal import write_result
+from steelyard.cli.translation import translator
 from steelyard.io.named import run_paths
 from steelyard.io.source import source_of
 from steelyard.io.write import refuse_overwriting
@@ -79,7 +80,8 @@ class Call:
         except KeyboardInterrupt as interruption:
             if kept is None:
                 raise
-            print(f"steelyard: interrupted; {kept(interruption)}", file=sys.stderr)
+            notice = translator(self.words.code)(f"interrupted; {kept(interruption)}")
+            print(f"steelyard: {notice}", file=sys.stderr)
             sys.exit(INTERRUPTED)
 
     def write(self, result: Any, *, following: Sequence[str] = (), **view: Any) -> None:

@@ -25,7 +25,7 @@ from steelyard.base.options import (
     options_of,
     shown_default,
 )
-from steelyard.cli.translations import translator
+from steelyard.cli.translation import translator
 from steelyard.reports.visible import wrapped
 from steelyard.text.scripts import WIDE
 

@@ -84,6 +84,7 @@ def chat(call: Call, config: Path, *, k: int | None) -> None:
 
 def _talk(assistant: Assistant, words: Words) -> None:
     from steelyard.cli.terminal import terminal_width
+    from steelyard.cli.translation import translator
     from steelyard.reports.formats.chat import asked
 
     response = None
@@ -95,7 +96,7 @@ def _talk(assistant: Assistant, words: Words) -> None:
             response = response if whole and response is not None else asked(assistant, query, words)
             print(response(width=width, whole=whole))
         except (InputError, StageError) as error:
-            print(f"steelyard: {error}")
+            print(f"steelyard: {translator(words.code)(str(error))}")
 
 
 def _typed(prompt: str) -> str | None:

@@ -47,7 +47,7 @@ def _status(ready: Callable[[], object]) -> str | int | None:
 def _leave(error: BaseException) -> NoReturn:
     """Say in one line what ended the command."""
     from steelyard.base.errors import SteelyardError
-    from steelyard.cli.translations import language_of, translator
+    from steelyard.cli.translation import language_of, translator
     from steelyard.reports.visible import visible
 
     reason = translator(language_of(sys.argv[1:]))(_reason(error))

@@ -35,9 +35,11 @@ def trec_eval(arguments: list[str]) -> None:
         return
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
+    from steelyard.cli.translation import language_of, translator
     from steelyard.reports.formats.trec_eval import trec_eval_texts
     from steelyard.reports.visible import visible
 
+    say = translator(language_of(sys.argv[1:]))
     texts = trec_eval_texts(
         files[0],
         files[1],
@@ -49,7 +51,7 @@ def trec_eval(arguments: list[str]) -> None:
         per_query="-q" in values,
         summary="-n" not in values,
         complete="-c" in values,
-        remark=lambda text: print(f"steelyard: {visible(text)}", file=sys.stderr),
+        remark=lambda text: print(f"steelyard: {visible(say(text))}", file=sys.stderr),
     )
     sys.stdout.writelines(texts)
 
