@@ -51,7 +51,7 @@ def test_a_conversation(folder: Path) -> None:
         "Who fears the whale?", "", "", "龙井茶来自哪里？", "Are you tired of the whale?", "Who is it?", "Exit"
     ]  # fmt: skip
     whale, tea, tired, unknown, left = turns[0], turns[3], turns[4], turns[5], turns[6]
-    assert "\n  1  cosine " in whale
+    assert "\n  1  0." in whale
     assert "[sea#" in whale
     assert "Answer: " in whale
     assert "q2 of the dataset: Hit@2 1.00, Precision@2 0.50, Recall@2 1.00, F1@2 0.67" in whale
@@ -65,10 +65,9 @@ def test_a_conversation(folder: Path) -> None:
 
 def test_the_end_of_the_input_leaves_and_the_width_is_kept(folder: Path) -> None:
     text = printed("chat", "tea.toml", "--k", "3", cwd=folder, stdin="龙井茶来自哪里？".encode(), columns=40)
-    passages = [line for line in text.splitlines() if line.startswith("  ") and "cosine" in line]
-    assert passages
-    assert all(cell_len(line) <= 40 for line in passages)
-    assert "Hit@3 1.00" in text
+    assert any(line.startswith("  1  ") for line in text.splitlines())
+    assert all(cell_len(line) <= 40 for line in text.splitlines() if "龙井茶来自" not in line)
+    assert "Hit@3 1.00" in " ".join(text.split())
     assert text.endswith("\nYou: \n")
 
 
@@ -89,13 +88,13 @@ def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
     response = Response("why?", (Passage("d#1", "d", 0, len(text), text, 1.0),), "Yes. [d#1]")
     lines = response_text(response, [0.5], read_words("en"), k=5, width=width).splitlines()
     assert lines[:2] == ["Answer: Yes. [d#1]", ""]
-    head, own = "  1  cosine  0.500  [d#1]", " ".join(text.split())
+    head, own = "  1  0.500  [d#1]", " ".join(text.split())
     assert lines[2].startswith(head)
     assert cell_len(lines[2]) <= width
     assert lines[2] == f"{head}  {own}" if cell_len(f"{head}  {own}") <= width else lines[2].endswith("…")
-    assert lines[3:] == ["One chunk; `more` shows its whole text."]
+    assert " ".join(lines[3:]) == "One chunk, with its cosine similarity; `more` shows its whole text."
     whole = response_text(response, [0.5], read_words("en"), k=5, width=width, whole=True).splitlines()
-    assert whole[2] == head
+    assert whole[2] == "  1  cosine  0.500  [d#1]"
     assert all(cell_len(line) <= width for line in whole[3:])
     assert "".join("".join(line.split()) for line in whole[3:]) == "".join(text.split())
 
@@ -104,8 +103,8 @@ def test_five_chunks_are_shown_until_more_is_typed(folder: Path) -> None:
     passages = tuple(Passage(f"d#{i}", "d", 0, 4, "text", 1.0) for i in range(7))
     response, words = Response("why?", passages, "Yes."), read_words("en")
     shown, whole = (response_text(response, [0.5] * 7, words, k=7, width=80, whole=whole) for whole in (False, True))
-    assert (shown.count("cosine"), whole.count("cosine")) == (5, 7)
-    assert shown.endswith("\n7 chunks; `more` shows all of them, with their whole texts.")
+    assert (shown.count("  ["), whole.count("cosine")) == (5, 7)
+    assert shown.endswith("\n7 chunks, with their cosine similarity; `more` shows all of them whole.")
     text = printed("chat", "tea.toml", cwd=folder, stdin=b"more\nWho fears the whale?\nmore\nexit\n")
     first, asked, more, _ = text.split("\nYou: ")[1:]
     assert "Answer: " in first, "Before any answer, it is a question as any other."
@@ -128,7 +127,7 @@ def test_a_conversation_in_chinese(folder: Path) -> None:
     assert question.startswith("tea：4 篇文档，")
     assert rest[0] == f"你：{query}"
     assert rest[1].startswith("回答：")
-    assert rest[3].startswith("  1  余弦  ")
+    assert rest[3].startswith("  1  1.000  [茶#1]  ")
     assert any(line.startswith("数据集中的 q3：Hit@2 1.00、") for line in rest)
     names = {"tea", "empty", "exit", "more", "sea", "scales", *("Hit", "Precision", "Recall")}
     assert untranslated("\n".join(line for line in text.splitlines() if not line.startswith("     ")), names) == []

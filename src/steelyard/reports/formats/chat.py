@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from steelyard.data.corpus import Passage
 from steelyard.data.question import Question
 from steelyard.data.responses import Response
 from steelyard.rag.chatting import Assistant
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.reports.views.notes import note_text
+from steelyard.reports.views.view import cell_size
 from steelyard.reports.visible import cut_to, wrapped
 from steelyard.reports.words import Words
 
@@ -48,26 +50,40 @@ def response_text(
     whole              with all passages and the whole text of each
     """
     key, text = ("failed", response.error) if response.error else ("answer", response.answer)
-    lines = [words(f"chat.{key}", answer=text or ""), ""]
+    lines = [*wrapped(words(f"chat.{key}", answer=text or ""), width), ""]
     passages = list(zip(response.passages, cosines, strict=True))
-    for rank, (passage, cosine) in enumerate(passages if whole else passages[:_SHOWN], 1):
-        own = " ".join((passage.text or "").split())
-        line = f"{rank:>3}  {words('chat.cosine')} {cosine:6.3f}  [{passage.chunk_id}]"
-        lines += (
-            [line, *(f"     {piece}" for piece in wrapped(own, width - 5))]
-            if whole
-            else [cut_to(f"{line}  {own}", width)]
-        )
-    if not passages:
-        lines.append(words("chat.nothing"))
-    elif not whole:
-        lines.append(words("chat.more", n=len(passages)))
+    lines += (_whole_lines if whole else _short_lines)(passages, words, width)
     if question is not None:
         values = [f"{name}@{k} {value:.2f}" for name, value in (scores or {}).items()]
-        lines.append("\n" + words("chat.scores", query_id=question.query_id, scores=words("list.comma").join(values)))
+        listed = words("list.comma").join(values)
+        lines += ["", *wrapped(words("chat.scores", query_id=question.query_id, scores=listed), width)]
         if question.answer:
-            lines.append(words("chat.expected", answer=question.answer))
+            lines += wrapped(words("chat.expected", answer=question.answer), width)
     return "\n".join(lines)
+
+
+def _whole_lines(passages: Sequence[tuple[Passage, float]], words: Words, width: int) -> Iterator[str]:
+    """Each passage with rank, cosine and id, and its whole text below."""
+    for rank, (passage, cosine) in enumerate(passages, 1):
+        yield f"{rank:>3}  {words('chat.cosine')} {cosine:6.3f}  [{passage.chunk_id}]"
+        yield from (f"     {piece}" for piece in wrapped(_text(passage), width - 5))
+    if not passages:
+        yield words("chat.nothing")
+
+
+def _short_lines(passages: Sequence[tuple[Passage, float]], words: Words, width: int) -> Iterator[str]:
+    """The first passages in a line each, and how many there are."""
+    shown = passages[:_SHOWN]
+    longest = max((cell_size(passage.chunk_id) for passage, _ in shown), default=0)
+    for rank, (passage, cosine) in enumerate(shown, 1):
+        blanks = " " * (longest - cell_size(passage.chunk_id))
+        yield cut_to(f"{rank:>3} {cosine:6.3f}  [{passage.chunk_id}]{blanks}  {_text(passage)}", width)
+    yield from wrapped(words("chat.more", n=len(passages)) if passages else words("chat.nothing"), width)
+
+
+def _text(passage: Passage) -> str:
+    """The text of a passage on one line."""
+    return " ".join((passage.text or "").split())
 
 
 _SHOWN = 5
