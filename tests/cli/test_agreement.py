@@ -34,22 +34,29 @@ AGAINST = ("agreement", "ann.qrels", "near.qrels", "far.qrels", "--reference", "
 
 
 def test_a_judge_near_a_person_and_one_far_off(folder: Path) -> None:
-    text = printed(*AGAINST, cwd=folder, columns=200)
+    brief = printed(*AGAINST, cwd=folder, columns=200)
+    assert "Near ann, with an α of 0.667 or more: near, of 2 in all." in brief
+    assert "Careful: Beyond what the others say: far 7 (once). Off the scale?" in brief
+    assert all(head in brief for head in ("κ ≥ 2", "bal. acc. ≥ 2", "AUC ≥ 2"))
+    text = printed(*AGAINST, "-v", cwd=folder, columns=200)
     assert text.index("near      ") < text.index("far       ")
     assert "3 raters, 60 items of 12 questions, 180 labels: 0, 1, 2, 3, 7." in text
     assert "Intervals: 95%, BCa, 10,000 resamples of questions, seed 0." in text
     assert "Beyond what the others say: far 7 (once). Off the scale?" in text
     assert "An α of 0.667 with ann or more: near, of 2 in all." in text
-    named = printed(*AGAINST, "--categories", "0-3", cwd=folder, columns=200)
+    named = printed(*AGAINST, "-v", "--categories", "0-3", cwd=folder, columns=200)
     assert "Off the scale and left out: far 7 (once)." in named
     assert "Gaps: far 1 of 60 items." in named
 
 
 def test_people_who_do_not_agree_cannot_calibrate_a_judge(folder: Path) -> None:
-    text = printed("agreement", "words.csv", cwd=folder, columns=200)
+    brief = printed("agreement", "words.csv", cwd=folder, columns=200)
+    assert "below 0.667: these labels support no conclusion, and cannot calibrate a judge." in brief
+    assert "Intervals take items as independent" in brief
+    text = printed("agreement", "words.csv", "-v", cwd=folder, columns=200)
     assert "They cannot calibrate a judge" in text
     assert "of all labels are yes: there is little to agree about beyond chance" in text
-    assert "不能用来校准裁判" in printed("agreement", "words.csv", "--lang", "zh", cwd=folder, columns=200)
+    assert "不能用来校准裁判" in printed("agreement", "words.csv", "-v", "--lang", "zh", cwd=folder, columns=200)
 
 
 def test_it_is_written_in_every_format(folder: Path, tmp_path: Path) -> None:
@@ -66,8 +73,11 @@ def test_it_is_written_in_every_format(folder: Path, tmp_path: Path) -> None:
 
 def test_the_order_of_systems(folder: Path) -> None:
     runs = [word for name in "xyz" for word in ("--runs", f"{name}.run")]
-    text = printed(*AGAINST, *runs, "-m", "ndcg@3", cwd=folder, columns=120)
+    brief = printed(*AGAINST, *runs, "-m", "ndcg@3", cwd=folder, columns=120)
+    text = printed(*AGAINST, *runs, "-m", "ndcg@3", "-v", cwd=folder, columns=120)
     assert "The order of 3 systems by ndcg@3" in text
+    assert "The order of 3 systems by ndcg@3" in brief
+    assert "neither has an interval." in brief
     assert "τ: Kendall's tau-b of the means of systems by a rater's grades and by those of ann" in text
 
 

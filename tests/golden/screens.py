@@ -80,6 +80,8 @@ SCREENS: dict[str, Screen] = {
     ),
     "label": Screen("label questions.jsonl keyword.jsonl --documents documents --depth 3 --scale 0-3 -o grades.jsonl"),
     "gate-judge": Screen("gate --calibration calibration.json", status=3, state="reviewed", varies=True),
+    "agreement": Screen("agreement labels.csv", state="labelled"),
+    "agreement-against": Screen("agreement labels.csv --reference ann --min-gain 1", state="labelled"),
     "review-sample": Screen("review sample pilot.jsonl runs/assistant -n 40 -o forms", state="judged"),
     "review-pool": Screen(
         "review pool questions.jsonl documents --task quotes --unit document -o form --into gold.jsonl"
@@ -138,6 +140,14 @@ def reviewed(folder: Path) -> None:
     _decide(folder / "forms", "bob", mistakes=MISTAKES[:-4])
 
 
+def labelled(folder: Path) -> None:
+    """Two people and a judge have graded 24 items of 12 questions."""
+    example(folder)
+    grades = [(n // 2, n * 5 % 3, (n * 5 + (n % 7 == 0)) % 3, (n * 5 + (n % 3 == 0)) % 3) for n in range(24)]
+    rows = [f"q{q}-{n % 2},q{q},{ann},{'' if n == 9 else bob},{judge}" for n, (q, ann, bob, judge) in enumerate(grades)]
+    (folder / "labels.csv").write_text("\n".join(["item,question,ann,bob,judge", *rows]))
+
+
 MISTAKES = (
     "charging cable", "Try another", "no free membership", "donate blood", "insured", "70 yuan", "at any time",
     "not switched off", "refrigerator", "guitars", "seven days like", "help is free", "day and night", "420元", "灯泡",
@@ -168,6 +178,7 @@ def _run(command: str, folder: Path) -> None:
 
 STATES: dict[str, Callable[[Path], None]] = {
     "example": example, "ran": ran, "swept": swept, "answered": answered, "judged": judged, "reviewed": reviewed,
+    "labelled": labelled,
     "benched": benched,
 }  # fmt: skip
 

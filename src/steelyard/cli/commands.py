@@ -238,7 +238,7 @@ COMMANDS = {
             argument("--measure", "-m", help="By which runs are ordered (ndcg@10)."),
             options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
             argument("--charts", type=Path, help="Write confusion and reliability as SVG and PNG into this folder."),
-            options.SEED, options.LANG,
+            options.SEED, *options.SHOWN,
         ],
         runs.agreement, "steelyard.comparison.raters.agreement:agreement",
         "steelyard.comparison.raters.agreement:Agreement",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,17 @@ import numpy as np
 from steelyard.comparison.raters.agreement import MOST_PAIRS, RELIABLE, TENTATIVE, Agreement
 from steelyard.comparison.raters.pairs import FEWEST, MOST_RESAMPLED, STATISTICS, Estimate, RaterPair
 from steelyard.data.ratings import Label, Ratings
+from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import best_places, ends, number, percent
-from steelyard.reports.views.view import Paragraph, Section, Sheet, View
+from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, View, sheet_of
 from steelyard.reports.words import Words, read_words
 
 _FEW_PAIRS = 3
 _MOST_IN_CONFUSION = 12
+_MOST_ROWS = 10
+"""Pairs that a short screen has rows for."""
+_OF_TWO = ("binary_kappa", "binary_balanced_accuracy", "auc")
+"""Statistics of labels that are cut in two, which are computed where that is asked for."""
 _SKEWED = 0.7
 _UNRANKED = ("mean_difference",)
 _DECIMALS = {"exact": 3, "mean_difference": 3}
@@ -37,12 +43,80 @@ def agreement_sections(agreement: Agreement, words: Words) -> list[Section]:
         ),
     ]
     if agreement.systems:
-        measure, n = agreement.recipe["measure"], len(agreement.systems[0].means)
-        sections.append(
-            Section("systems", words("agreement.systems", n=n, measure=measure), sheets=[_systems(agreement, words)])
-        )
+        sections.append(Section("systems", _systems_title(agreement, words), sheets=[_systems(agreement, words)]))
     sections += [Section("confusion", title, sheets=[sheet]) for title, sheet in _confusions(agreement, words)]
     return sections
+
+
+def _brief(agreement: Agreement, look: Look) -> Iterator[Block]:
+    """What these labels can support, the best pairs of raters, and what to be careful with."""
+    words = look.words
+    yield Text(words("scores.between").join([_counts_text(agreement, words), *_verdict(agreement, words)]), "bold")
+    notes = careful(_cautions(agreement, words), look)
+    if not agreement.pairs:
+        yield from map(Text, notes)
+        return
+    pairs = _brief_pairs(agreement, words)
+    pairs.notes += notes
+    yield pairs
+    if agreement.systems:
+        yield Text(_systems_title(agreement, words))
+        yield replace(_systems(agreement, words), notes=[words("brief.agreement.systems")])
+
+
+def _verdict(agreement: Agreement, words: Words) -> Iterator[str]:
+    """What labels of raters can support, by alpha; against a reference, which raters are near it."""
+    if agreement.reference is not None:
+        if values := _against(agreement):
+            near = _near(values)
+            key = "near" if near else "none_near"
+            yield words(f"brief.agreement.{key}", listed=words.listed(near), n=len(values), **_limits(agreement))
+        return
+    grade = _grade(agreement)
+    if grade in ("unreliable", "tentative", "reliable"):
+        alpha = agreement.together[agreement.scale]
+        yield words(
+            f"brief.agreement.{grade}", scale=words(f"agreement.scale.{agreement.scale}"), value=number(alpha.value, 3),
+            ends=ends(alpha.low, alpha.high), **_limits(agreement),
+        )  # fmt: skip
+
+
+def _brief_pairs(agreement: Agreement, words: Words) -> Sheet:
+    """The best pairs: same labels, kappa, alpha with its interval, and what was asked for; scores have all they can."""
+    names, headline, heads = _statistics(agreement), agreement.headline, _label_heads(agreement, words)
+    shown = [name for name in names if name in ("exact", "kappa", headline) or name in _OF_TWO] or names
+    columns = [
+        Column[RaterPair](head, partial(_cell, name=name))
+        for name, head in zip(shown, _heads(agreement, shown, words), strict=True)
+    ]
+    if headline in shown:
+        level = f"{100 * float(str(agreement.recipe['level'])):g}"
+        interval = Column[RaterPair](
+            words("brief.agreement.interval", level=level), partial(_interval_cell, name=headline)
+        )
+        columns.insert(shown.index(headline) + 1, interval)
+    labels = [Column[RaterPair](heads[0], lambda pair: pair.rater)]
+    labels += [Column(head, lambda pair: pair.against) for head in heads[1:]]
+    labels.append(Column(words("agreement.head.n"), lambda pair: f"{pair.n:,}"))
+    sheet = sheet_of(agreement.pairs[:_MOST_ROWS], [*labels, *columns], n_labels=len(heads))
+    if more := len(agreement.pairs) - len(sheet.rows):
+        sheet.notes.append(words("brief.agreement.pairs", n=more))
+    if {*shown} & {*_OF_TWO}:
+        sheet.spare = [len(labels) + shown.index(name) for name in ("kappa", "exact") if name in shown]
+    return sheet
+
+
+def _cautions(agreement: Agreement, words: Words) -> Iterator[str]:
+    """What endangers the numbers, the gravest first."""
+    if agreement.reference is None and _grade(agreement) in ("undefined", "few"):
+        yield from advice(agreement, words)
+    yield from _unsure(agreement, words)
+    yield from _many(agreement, words)
+    yield from _undefined(agreement.pairs, words)
+    yield from _without_interval(agreement.pairs, words)
+    yield from _label_notes(agreement, words)
+    if agreement.ratings.n_questions is None and any(pair.no_interval == "" for pair in agreement.pairs):
+        yield words("brief.agreement.items")
 
 
 def pairs_sheet(agreement: Agreement, words: Words) -> Sheet:
@@ -68,22 +142,40 @@ def advice(agreement: Agreement, words: Words) -> Iterator[str]:
     """Advice by alpha: whether these labels can calibrate a judge; against a reference, which raters are near it."""
     if agreement.reference is not None:
         yield from _advice_against(agreement, words)
-        return
+    elif grade := _grade(agreement):
+        items = words("agreement.items", n=agreement.n_together)
+        value = number(agreement.together[agreement.scale].value, 3)
+        yield words(f"agreement.advice.{grade}", items=items, value=value, **_limits(agreement))
+        yield from _unsure(agreement, words)
+
+
+def _grade(agreement: Agreement) -> str:
+    """What alpha says of the labels: "undefined", "few", "unreliable", "tentative" or "reliable"; "" without alpha."""
     alpha = agreement.together.get(agreement.scale)
     if alpha is None:
-        return
+        return ""
     if math.isnan(alpha.value):
-        yield words("agreement.advice.undefined")
-        return
+        return "undefined"
     if agreement.n_together < FEWEST:
-        items = words("agreement.items", n=agreement.n_together)
-        yield words("agreement.advice.few", items=items)
+        return "few"
+    return "unreliable" if alpha.value < TENTATIVE else "tentative" if alpha.value < RELIABLE else "reliable"
+
+
+def _limits(agreement: Agreement) -> dict[str, object]:
+    """The limits of Krippendorff's convention, and the reference, as texts name them."""
+    return {
+        "tentative": number(TENTATIVE, 3), "reliable": number(RELIABLE, 1), "reference": agreement.reference or ""
+    }  # fmt: skip
+
+
+def _unsure(agreement: Agreement, words: Words) -> Iterator[str]:
+    """That the interval of alpha holds a limit, and that it is low although raters say the same of most items."""
+    grade = _grade(agreement)
+    if agreement.reference is not None or grade in ("", "undefined", "few"):
         return
-    limits = {"value": number(alpha.value, 3), "tentative": number(TENTATIVE, 3), "reliable": number(RELIABLE, 1)}
-    grade = "unreliable" if alpha.value < TENTATIVE else "tentative" if alpha.value < RELIABLE else "reliable"
-    yield words(f"agreement.advice.{grade}", **limits)
+    alpha = agreement.together[agreement.scale]
     if alpha.low <= TENTATIVE <= alpha.high:
-        yield words("agreement.advice.unsure", ends=ends(alpha.low, alpha.high), **limits)
+        yield words("agreement.advice.unsure", ends=ends(alpha.low, alpha.high), tentative=number(TENTATIVE, 3))
     if grade == "unreliable":
         yield from _skewed(agreement, words)
 
@@ -102,23 +194,25 @@ def _skewed(agreement: Agreement, words: Words) -> Iterator[str]:
 
 
 def _advice_against(agreement: Agreement, words: Words) -> Iterator[str]:
-    values = {
-        pair.rater: pair.estimates[agreement.headline].value
-        for pair in agreement.pairs
-        if agreement.headline in pair.estimates
-    }
-    values = {rater: value for rater, value in values.items() if not math.isnan(value)}
-    if not values:
-        return
-    near = [rater for rater, value in values.items() if value >= TENTATIVE]
-    facts = {"n": len(values), "tentative": number(TENTATIVE, 3), "reference": agreement.reference}
-    if near:
-        yield words("agreement.advice.some_reach", listed=words.listed(near), **facts)
-    else:
-        yield words("agreement.advice.none_reaches", **facts)
+    if values := _against(agreement):
+        near = _near(values)
+        key = "some_reach" if near else "none_reaches"
+        yield words(f"agreement.advice.{key}", listed=words.listed(near), n=len(values), **_limits(agreement))
 
 
-def _together(agreement: Agreement, words: Words) -> Iterator[str]:
+def _against(agreement: Agreement) -> dict[str, float]:
+    """Rater -> its alpha with the reference, where that is defined."""
+    values = {pair.rater: pair.estimates.get(agreement.headline) for pair in agreement.pairs}
+    return {rater: of.value for rater, of in values.items() if of is not None and not math.isnan(of.value)}
+
+
+def _near(values: Mapping[str, float]) -> list[str]:
+    """The raters whose alpha allows tentative conclusions."""
+    return [rater for rater, value in values.items() if value >= TENTATIVE]
+
+
+def _counts_text(agreement: Agreement, words: Words) -> str:
+    """How many raters, items and labels there are, and which labels."""
     ratings = agreement.ratings
     facts = {
         "raters": len(ratings.raters),
@@ -127,10 +221,13 @@ def _together(agreement: Agreement, words: Words) -> Iterator[str]:
         "categories": words.listed([str(label) for label in ratings.categories], 10),
     }
     if ratings.n_questions is None:
-        yield words("agreement.counts", **facts)
-    else:
-        questions = words("count.questions", n=ratings.n_questions)
-        yield words("agreement.counts_of_questions", questions=questions, **facts)
+        return words("agreement.counts", **facts)
+    questions = words("count.questions", n=ratings.n_questions)
+    return words("agreement.counts_of_questions", questions=questions, **facts)
+
+
+def _together(agreement: Agreement, words: Words) -> Iterator[str]:
+    yield _counts_text(agreement, words)
     alphas = [_alpha(scale, estimate, words) for scale, estimate in agreement.together.items()]
     items = words("agreement.items", n=agreement.n_together)
     if alphas:
@@ -167,14 +264,15 @@ def _cell(pair: RaterPair, name: str) -> str:
     return number(None if estimate is None else estimate.value, _DECIMALS.get(name, 4))
 
 
+def _interval_cell(pair: RaterPair, name: str) -> str:
+    estimate = pair.estimates.get(name)
+    return "–" if estimate is None else ends(estimate.low, estimate.high)
+
+
 def _interval_sheets(agreement: Agreement, words: Words) -> list[Sheet]:
     """The ends of all intervals; none where no pair has any."""
     names = _statistics(agreement)
-    rows = [
-        [*_labels(agreement, pair), *(ends(pair.estimates[name].low, pair.estimates[name].high)
-                                      if name in pair.estimates else "–" for name in names)]
-        for pair in agreement.pairs
-    ]  # fmt: skip
+    rows = [[*_labels(agreement, pair), *(_interval_cell(pair, name) for name in names)] for pair in agreement.pairs]
     if all(cell == "–" for row in rows for cell in row[-len(names) :]):
         return []
     recipe = agreement.recipe
@@ -187,6 +285,10 @@ def _interval_sheets(agreement: Agreement, words: Words) -> list[Sheet]:
     )
     heads = _label_heads(agreement, words)
     return [Sheet([*heads, *_heads(agreement, names, words)], rows, notes=[note], n_labels=len(heads))]
+
+
+def _systems_title(agreement: Agreement, words: Words) -> str:
+    return words("agreement.systems", n=len(agreement.systems[0].means), measure=agreement.recipe["measure"])
 
 
 def _systems(agreement: Agreement, words: Words) -> Sheet:
@@ -357,6 +459,7 @@ VIEWS = {
     Agreement: View[Agreement](
         "agreement",
         blocks=lambda agreement, look: agreement_sections(agreement, look.words),
+        brief=_brief,
         data=lambda agreement, words: _data(agreement),
         has_parts=True,
         rows=lambda agreement: agreement.frame,
