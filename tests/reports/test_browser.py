@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from steelyard.reports.words import read_words
-from tests.reports.browser import NO_CHROMIUM, ROWS, Opened
+from tests.reports.browser import NO_CHROMIUM, OVERLAPS, ROWS, Opened
 from tests.reports.reports import MEASURES, hostile_report, ids_report, judged_report, long_report, texts_report
 
 for _module in ("altair", "jinja2", "vl_convert"):
@@ -65,6 +65,8 @@ def test_long_names_wrap_on_narrow_pages(browser: Any, files: dict[str, Path]) -
     page = made.page
     page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    made.draw()
+    assert page.evaluate(OVERLAPS) == []
     page.click(f"{ROWS} button")
     page.wait_for_selector("dialog:modal")
     assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390

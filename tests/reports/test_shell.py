@@ -184,7 +184,7 @@ def test_ratings_of_every_level_are_pills_whose_text_is_whole(browser: Any, tmp_
     report = texts_report()
     levels: list[dict[str, Any]] = [
         *({"level": level, "could_be": ()} for level in ("excellent", "good", "fair", "poor")),
-        {"level": "poor", "could_be": ("good",)}, {"level": None, "could_be": ()}, {"value": math.nan},
+        {"level": "poor", "could_be": ("good",)}, {"level": None, "could_be": ()}, {"level": None, "value": math.nan},
     ]  # fmt: skip
     system, first = report.scores.systems[0], report.ratings[0]
     ratings = [replace(first, system=system, measure=f"m{i}", **level) for i, level in enumerate(levels)]
@@ -196,6 +196,10 @@ def test_ratings_of_every_level_are_pills_whose_text_is_whole(browser: Any, tmp_
         pages[code] = shell.Page(code, f"<header><h1>Ratings</h1></header>{table}")
     file.write_text(page_html(pages, "en", style=read_part("page/report.css")), encoding="utf-8")
     tab = Opened(browser, file, ready="table")
+    assert tab.page.locator("thead th").all_inner_texts() == ["system", *(f"m{i}" for i in range(5))]
+    notes = tab.page.text_content(".how .notes")
+    assert "m5: not rated: every level is out of reach here" in notes
+    assert "m6: not measured." in notes
     cut = "pills => pills.filter((pill) => pill.scrollWidth > pill.clientWidth).map((pill) => pill.textContent)"
     for code in ("en", "zh"):
         tab.speak(code)

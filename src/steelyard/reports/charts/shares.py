@@ -22,7 +22,8 @@ from steelyard.reports.words import Words
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-_LABEL_FROM = 0.08
+_LABELLED = "datum.share >= 0.08 && datum.share * width >= 26"
+"""Pieces that have room for their share, on narrow pages too."""
 
 
 def _stacked(
@@ -51,7 +52,7 @@ def _stacked(
     tooltip = tooltips(words, system="N", n="Q:,d", share="Q:.1%")
     tooltip.insert(1, alt.Tooltip("class:N", title=title))
     bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2="to:Q", color=colour, tooltip=tooltip)
-    wide = plot(rows).transform_filter(alt.datum.share >= _LABEL_FROM)
+    wide = plot(rows).transform_filter(_LABELLED)
     labels = wide.mark_text(fontSize=11, baseline="middle").encode(
         y=y, x=alt.X("middle:Q"), text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip
     )

@@ -60,7 +60,11 @@ class Chart {
 
   async draw(config = configs()[isDark() ? "dark" : "light"], width = 0) {
     this.drawn = true;
-    const spec = fitted(this.spec(), width || this.plot.clientWidth);
+    const room = width || this.plot.clientWidth;
+    const spec = fitted(this.spec(), room);
+    // Names leave most of a narrow page to what is drawn, and stay beside it.
+    const titleLimit = typeof spec.width === "number" ? spec.width : room;
+    const axis = { ...config.axis, labelLimit: Math.min(config.axis.labelLimit, room / 3), titleLimit };
     if (width && spec.width === "container") spec.width = width;
     delete spec.title;
     if (this.description && spec.description) this.description.textContent = spec.description;
@@ -71,7 +75,7 @@ class Chart {
       actions: false,
       renderer: "svg",
       ast: true,
-      config,
+      config: { ...config, axis },
       defaultStyle: false,
       tooltip: { disableDefaultStyle: true },
     });

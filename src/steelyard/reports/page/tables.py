@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -63,9 +64,7 @@ def comparison_tables(comparison: Comparison, words: Words) -> list[tuple[str, H
 def ratings_table(contents: Contents, words: Words) -> HtmlTable:
     """Systems down, what the profile rates across; of one system a row a measure.  A note names what has no value."""
     order = [contents.scores.systems[i] for i in contents.by_mean()]
-    rated = dict.fromkeys(rating.measure for rating in contents.ratings if not math.isnan(rating.value))
-    unmeasured = list(dict.fromkeys(rating.measure for rating in contents.ratings if rating.measure not in rated))
-    names = list(rated)
+    names = list(dict.fromkeys(rating.measure for rating in contents.ratings if rating.level is not None))
     ratings = {(rating.system, rating.measure): rating for rating in contents.ratings}
     cells = [[_rating_cell(ratings.get((system, name)), contents.profile, words) for name in names] for system in order]
     if len(order) == 1:
@@ -76,11 +75,21 @@ def ratings_table(contents: Contents, words: Words) -> HtmlTable:
         rows = [[Cell(system), *row] for system, row in zip(order, cells, strict=True)] if names else []
     reach = [words("ratings.reach")] if any(rating.out_of_reach for rating in contents.ratings) else []
     about = [note] if (note := text_in(contents.profile.note, words)) else []
-    notes = [words("page.ratings.not_measured", listed=words.listed(unmeasured))] if unmeasured else []
-    notes += [words("ratings.interval")] if names else []
+    notes = [words("ratings.interval")] if names else []
+    notes += _unrated(contents.ratings, names, words)
     notes += [*about, *reach, *advice_lines(contents.ratings, contents.profile, words)]
     baseline = baseline_row(contents) if len(order) > 1 else None
     return HtmlTable(words("page.ratings.caption"), header, rows, notes, shown_row=baseline)
+
+
+def _unrated(ratings: Sequence[Rating], rated: Sequence[str], words: Words) -> Iterator[str]:
+    """A note for each reason why measures have no rating in any system, with the measures."""
+    reasons: dict[str, list[str]] = {}
+    for rating in ratings:
+        if rating.measure not in [*rated, *itertools.chain(*reasons.values())]:
+            reasons.setdefault(rating_text(rating, words), []).append(rating.measure)
+    for reason, measures in reasons.items():
+        yield words("page.ratings.unrated", measures=words.listed(measures), reason=reason)
 
 
 def _rating_cell(rating: Rating | None, profile: Profile, words: Words) -> Cell:
