@@ -481,11 +481,15 @@ _WORDS_OF_BOOKS = re.compile(
 _WORDS_OF_MACHINES = re.compile("称量|称重|黄金证据|地面真相|基础真相|重排器|再排名|忠诚度|度量标准|可信赖度")
 
 
+# Each line of help and of an error is in them, with its translation.
+TRANSLATIONS = sorted((ROOT / "src/steelyard/cli/translations/zh").rglob("*.txt"))
+
+
 def plain_pages() -> list[Path]:
-    """What people read in English: pages, catalogues and the words of options and commands."""
+    """What people read in English: pages, catalogues, errors, and the words of options and commands."""
     catalogues = sorted((ROOT / "src/steelyard/reports/catalogues/en").glob("*.toml"))
     code = [ROOT / "src/steelyard" / name for name in ("cli/commands.py", "cli/options.py", "base/options.py")]
-    return [*PAGES, ROOT / "SECURITY.md", *catalogues, *code]
+    return [*PAGES, ROOT / "SECURITY.md", *catalogues, *code, *TRANSLATIONS]
 
 
 @pytest.mark.parametrize("path", plain_pages(), ids=name_of)
@@ -494,7 +498,7 @@ def test_words_are_those_of_today(path: Path) -> None:
     assert [f"{n}: {line.strip()}" for n, line in lines if _WORDS_OF_BOOKS.search(line)] == []
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "zh").rglob("*.md")), ids=name_of)
+@pytest.mark.parametrize("path", [*sorted((DOCS / "zh").rglob("*.md")), *TRANSLATIONS], ids=name_of)
 def test_chinese_words_are_those_of_the_field(path: Path) -> None:
     lines = enumerate(path.read_text("utf-8").splitlines(), 1)
     assert [f"{n}: {line.strip()}" for n, line in lines if _WORDS_OF_MACHINES.search(line)] == []

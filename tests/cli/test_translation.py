@@ -164,7 +164,14 @@ def test_a_mistake_is_explained_in_chinese(case: dict[str, str], tmp_path: Path)
     assert complaint(*words, cwd=tmp_path, environment=CHINESE) == f"steelyard: {case['want']}\n"
 
 
-def test_english_stays_where_nobody_asks_for_chinese(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["--lang fr --help", "trec-eval --lang=fr a b", "review --lang fr"])
+def test_a_language_that_there_is_no_translation_into_is_refused(words: str) -> None:
+    assert complaint(*words.split()) == "steelyard: no report is written in 'fr'; there are en and zh\n"
+    want = "steelyard: 没有 'fr' 语言的报告；可用 en 和 zh\n"
+    assert complaint(*words.split(), environment=CHINESE) == want
+
+
+def test_english_stays_where_no_one_asks_for_chinese(tmp_path: Path) -> None:
     wanted = "steelyard: absent.txt: there is no such file; check the path\n"
     assert complaint("evaluate", "absent.txt", "a.run", cwd=tmp_path) == wanted
     assert complaint("evaluate", "absent.txt", "a.run", "--lang", "en", cwd=tmp_path, environment=CHINESE) == wanted

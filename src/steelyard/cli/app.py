@@ -9,7 +9,8 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.parser import overview
-from steelyard.cli.translation import LANGUAGE_OPTION, language_of, without_language
+from steelyard.cli.translation import LANGUAGE_OPTION, asked_languages, language_of, without_language
+from steelyard.reports.words import check_language
 
 _HELP = ("--help", "-h")
 
@@ -34,6 +35,9 @@ def command_of(words: list[str]) -> Callable[[], int | None]:
     language, others = without_language(words)
     lang = language_of(words)
     name, rest = _split(others)
+    if name not in COMMANDS or COMMANDS[name].raw:
+        for code in asked_languages(language):
+            check_language(code)
     if name not in COMMANDS and (not rest or rest[0] in _HELP):
         return partial(_printed, _overview(name, lang), 0 if rest else 2)
     if name not in COMMANDS:

@@ -21,11 +21,15 @@ _VALUE = re.compile(r"[^A-Za-z]*|\S*|'[^']*'|\"[^\"]*\"|`[^`]*`")
 """What is no message: no word, a single one, or something in quotes."""
 _WORD = re.compile("[A-Za-z]{2,}")
 _SENTENCE = re.compile(r"(?<![\w'\"`/.-])[a-z]{2,} [a-z]{2,}(?![\w'\"`/=-])")
+_WIDE_MARKS = tuple("，。；：！？（）…")
+_WORD_START, _WORD_END = re.compile(r"[A-Za-z0-9'\"`{\[-]"), re.compile(r"[A-Za-z0-9'\"`}\]%]")
 _FEW = 2
 """A template of so few words matches sentences that others made."""
 _BRACKETS = re.compile(r"\([^()]*\)")
-_SAID = re.compile("(?:is|are|has|have|holds|needs|as|takes|gave|did|answered|asks|must|cannot|begins|ended|streamed) ")
-_NUMBERED = re.compile(r"\b(?:lines?|rows?|item|byte) \Z")
+_SAID = re.compile(
+    "(?:is|are|has|have|holds|needs|as|takes|gave|did|answered|asks|must|cannot|begins|ended|streamed|refused) "
+)
+_NUMBERED = re.compile(r"\b(?:lines?|rows?|item|result|byte) \Z")
 """What is followed by a number."""
 
 
@@ -35,8 +39,17 @@ def language_of(words: Sequence[str]) -> str:
     >>> language_of(["--lang", "zh", "--help"]), language_of(["evaluate", "--lang=en"])
     ('zh', 'en')
     """
-    asked = [word.rpartition("=")[2] for word in without_language(words)[0]]
-    return next((code for code in reversed(asked) if code in LANGUAGES), None) or language_of_locale()
+    codes = [code for code in asked_languages(without_language(words)[0]) if code in LANGUAGES]
+    return codes[-1] if codes else language_of_locale()
+
+
+def asked_languages(options: Sequence[str]) -> list[str]:
+    """The values of language options, as `without_language` gives them.
+
+    >>> asked_languages(["--lang", "zh", "--lang=en"])
+    ['zh', 'en']
+    """
+    return [word.rpartition("=")[2] for word in options if word != LANGUAGE_OPTION]
 
 
 def without_language(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -73,7 +86,7 @@ def _translated(text: str, folder: str) -> str:
     catalogue = read_catalogue(folder)
     if text in catalogue or _VALUE.fullmatch(text):
         return catalogue.get(text, text)
-    guesses = [text]
+    guesses, rests = [text], list[str]()
     for template in [template for longest, template in _templates(folder) if longest in text]:
         for values in template.values(text):
             words = [_translated(value, folder) for value in values]
@@ -81,8 +94,8 @@ def _translated(text: str, folder: str) -> str:
             if is_whole and template.is_sure:
                 return template.filled(words)
             if is_whole or template.is_sure:
-                guesses.append(template.filled(words))
-    return min(guesses, key=lambda guess: len(_WORD.findall(guess)))
+                (guesses if is_whole else rests).append(template.filled(words))
+    return min([*guesses, *rests], key=lambda guess: len(_WORD.findall(guess)))
 
 
 class _Template(NamedTuple):
@@ -110,10 +123,6 @@ class _Template(NamedTuple):
         """True if it has more than a word or two."""
         return sum(len(_WORD.findall(piece)) for piece in self.english) > _FEW
 
-    @property
-    def _has_advice(self) -> bool:
-        return any("; " in piece for piece in self.english)
-
     def values(self, text: str) -> Iterator[Sequence[str]]:
         """The values in a text that the template may have made: the first ones as short as they can be, or as long."""
         if all(piece in text for piece in self.english):
@@ -137,7 +146,9 @@ class _Template(NamedTuple):
         unchanged = [value if value == word else "" for value, word in zip(values, words, strict=True)]
         if not has_words and unchanged == list(values):
             return True
-        if has_words and "; " in values[-1] and values[-1] not in catalogue and not self._has_advice:
+        has_advice = self.english[-1] == "" and "; " in values[-1] and values[-1] not in catalogue
+        is_after_place = not self.english[0] and self.english[-2].endswith(": ")
+        if has_words and has_advice and not is_after_place:
             return True
         n_places = int(not self.english[0] and self.english[1][:1] == ":")
         said = [value for piece, value in zip(self.english, unchanged, strict=False) if not piece.endswith("`")]
@@ -171,13 +182,12 @@ def _is_closed(text: str) -> bool:
 
 
 def _joined(text: str, other: str) -> str:
-    """Two texts as one, with a blank between Chinese and Latin letters, and none beside another Chinese character."""
-    end, start = text[-1:], other[:1]
-    if other and _is_chinese(text.rstrip(" ")[-1:]) and _is_chinese(other.lstrip(" ")[:1]):
+    """Two texts as one: a blank is between a Chinese character and a word or what is in quotes, and no other is."""
+    before, behind = text.rstrip(" ")[-1:], other.lstrip(" ")[:1]
+    if (_is_chinese(before) or before in _WIDE_MARKS) and (_is_chinese(behind) or behind in _WIDE_MARKS):
         return text.rstrip(" ") + other.lstrip(" ")
-    meets = (_is_chinese(end) and start.isascii() and start.isalnum()) or (
-        _is_chinese(start) and end.isascii() and end.isalnum()
-    )
+    end, start = text[-1:], other[:1]
+    meets = (_is_chinese(end) and _WORD_START.match(start)) or (_WORD_END.match(end) and _is_chinese(start))
     return f"{text} {other}" if meets else text + other
 
 

@@ -105,9 +105,14 @@ def read_words(code: str | None = None) -> Words:
     Raises   InputError for a language that there is no catalogue of.
     """
     code = language_of_locale() if code is None else code
+    check_language(code)
+    return _read(code)
+
+
+def check_language(code: str) -> None:
+    """Raise   InputError for a language that there is no catalogue of."""
     if code not in LANGUAGES:
         raise InputError(f"no report is written in {code!r}; there are {' and '.join(LANGUAGES)}")
-    return _read(code)
 
 
 def language_of_locale() -> str:
