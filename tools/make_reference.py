@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -69,7 +70,7 @@ How to read an entry:
 - `precision[@k]` takes a cut-off: `precision@10` looks at the first 10 documents, `precision` at the whole list.
   `iprec@level` needs a recall level behind the `@`.
 - Parameters go in brackets: `recall(min_gain=2)@100`. The table of a measure has each with its default, the values
-  that it takes, and what it means.
+  that it takes, and what it means; those of several measures are explained here.
 - Any of them takes a percentile in place of its mean: `ndcg@10:p10` is the value that a tenth of the questions do not
   reach, and `latency_ms:p95` is one of a [column of numbers](formats.md#one-table-for-every-number).
 - *range* is the smallest and the largest value, and *better* says which values are better.
@@ -77,11 +78,17 @@ How to read an entry:
 - *reads* says what the measure is computed from. A system that does not have it is refused.
 - *aliases* are other spellings; upper and lower case do not matter.
 
-Every measure of what was retrieved takes two parameters more:
+What an entry does not say is as in most:
+
+| | measures of what was retrieved | measures of answers |
+|---|---|---|
+{usual}
+
+Parameters of several measures; every measure of what was retrieved takes `pool` and `scope`:
 
 | parameter | |
 |---|---|
-{views}
+{shared}
 
 Why a rule is as it is: [semantics](semantics.md). Names that mean different things elsewhere:
 [glossary](glossary.md).
@@ -112,28 +119,44 @@ def pages() -> dict[str, str]:
     return {"measures.md": measures(), "commands.md": commands()}
 
 
+MANY = "options of many commands"
+
+
 def commands() -> str:
     """The page of all commands, in the order of `--help`; options that several share are shown once, at the end."""
     parts, shared = [COMMANDS_HEAD], dict[str, dict[str, Argument]]()
+    common = _common(COMMANDS.values())
     for section, names in SECTIONS.items():
         parts.append(f"## {section.capitalize()}\n")
         for name, command in COMMANDS.items():
             if name.partition(" ")[0] in names:
-                parts += ["\n".join(_command(name, command))]
+                parts += ["\n".join(_command(name, command, common))]
                 for item in command.arguments:
-                    shared.setdefault(item.section, {}).setdefault(item.names[0], item)
+                    section = MANY if _row(item) in common else item.section
+                    shared.setdefault(section, {}).setdefault(_row(item), item)
     for section, items in shared.items():
         if section:
             parts += [f"## {section.capitalize()}\n", "\n".join(_table(items.values())), ""]
     return "\n".join(parts)
 
 
-def _command(name: str, command: Command) -> Iterator[str]:
+def _common(all_commands: Iterable[Command]) -> set[str]:
+    """Rows of options that three commands or more take as they are, outside of sections; of one name the commonest."""
+    options = [item for command in all_commands for item in command.arguments if not (item.usage or item.section)]
+    often = Counter((item.names[0], _row(item)) for item in options)
+    commonest = {name: row for (name, row), n in reversed(often.most_common()) if n >= 3}
+    return set(commonest.values())
+
+
+def _command(name: str, command: Command, common: set[str]) -> Iterator[str]:
     yield f"### steelyard {name}\n"
     yield f"{command.help}\n"
     usage = " ".join(item.usage for item in command.arguments if item.usage)
     yield f"```text\nsteelyard {name} [OPTIONS] {usage}".rstrip() + "\n```\n"
-    yield from _table(item for item in command.arguments if not item.section)
+    yield from _table(item for item in command.arguments if not item.section and _row(item) not in common)
+    elsewhere = [f"`{item.names[0]}`" for item in command.arguments if _row(item) in common]
+    if elsewhere:
+        yield f"\nAlso {', '.join(elsewhere)}, as [{MANY}](#{MANY.replace(' ', '-')})."
     sections = {item.section for item in command.arguments if item.section}
     links = [f"[{section}](#{section.replace(' ', '-')})" for section in sorted(sections)]
     if links:
@@ -143,7 +166,11 @@ def _command(name: str, command: Command) -> Iterator[str]:
 
 def _table(items: Iterable[Argument]) -> Iterator[str]:
     yield "| argument | meaning |\n|---|---|"
-    yield from (f"| {_spelled(item)} | {_meaning(item)} |" for item in items)
+    yield from map(_row, items)
+
+
+def _row(item: Argument) -> str:
+    return f"| {_spelled(item)} | {_meaning(item)} |"
 
 
 def _spelled(item: Argument) -> str:
@@ -153,7 +180,8 @@ def _spelled(item: Argument) -> str:
 def _meaning(item: Argument) -> str:
     """Its help, the values that it takes, and its default."""
     choices = item.settings.get("choices")
-    values = " " + ", ".join(f"`{value}`" for value in choices) + "." if choices else ""
+    unsaid = any(str(value) not in item.help for value in choices or ())
+    values = " " + ", ".join(f"`{value}`" for value in choices or ()) + "." if unsaid else ""
     default = item.settings.get("default")
     shown = shown_default(item.shown if default is argparse.SUPPRESS else default)
     return f"{item.help}{values}{shown}".replace("|", "\\|")
@@ -189,7 +217,8 @@ def measures() -> str:
     ours = [
         definition for definition in definitions() if definition.kernel.__module__.startswith("steelyard.measures.")
     ]
-    parts = [MEASURES.format(n=len(ours), views="\n".join(_rows(view_facts())))]
+    usual, shared = {kind: _usual(ours, kind) for kind in (False, True)}, _shared(ours)
+    parts = [MEASURES.format(n=len(ours), usual="\n".join(_usual_rows(usual)), shared="\n".join(_rows(shared)))]
     families: dict[str, list[Definition]] = {}
     for definition in ours:
         families.setdefault(definition.kernel.__module__.rpartition(".")[2], []).append(definition)
@@ -197,16 +226,39 @@ def measures() -> str:
         title, about = FAMILIES[module]
         links = " · ".join(f"[{definition.name}](#{definition.name})" for definition in family)
         parts.append(f"## {title}\n\n{_wrapped(about)}\n\n{_wrapped(links)}\n")
-        parts += ["\n".join(_entry(definition)) for definition in family]
+        parts += ["\n".join(_entry(definition, usual[definition.of_answers], shared)) for definition in family]
     return "\n".join(parts)
 
 
-def _entry(definition: Definition) -> Iterator[str]:
+def _usual(ours: list[Definition], of_answers: bool) -> dict[str, str]:
+    """What most measures of a kind say alike."""
+    same_kind = [facts(definition) for definition in ours if definition.of_answers is of_answers]
+    rows = Counter(row for said in same_kind for row in said.items() if not row[0].startswith("`"))
+    return {name: text for (name, text), n in rows.items() if 2 * n > len(same_kind) and text != "none"}
+
+
+def _usual_rows(usual: Mapping[bool, Mapping[str, str]]) -> Iterator[str]:
+    for name in dict.fromkeys([*usual[False], *usual[True]]):
+        yield f"| {name} | {usual[False].get(name, '')} | {usual[True].get(name, '')} |"
+
+
+def _shared(ours: list[Definition]) -> dict[str, str]:
+    """Parameters that five measures or more take alike."""
+    rows = Counter(row for definition in ours for row in facts(definition).items() if row[0].startswith("`"))
+    return {**{name: text for (name, text), n in rows.items() if n >= 5}, **view_facts()}
+
+
+def _entry(definition: Definition, usual: Mapping[str, str], shared: Mapping[str, str]) -> Iterator[str]:
+    """A measure: its definition, and what the tables at the top of the page do not say."""
+    known = {**usual, **shared}
+    own = {name: text for name, text in facts(definition).items() if text not in (known.get(name), "none")}
+    also = [name for name, text in facts(definition).items() if shared.get(name) == text]
     yield f"### {definition.name}\n"
     yield f"`{usage(definition)}`\n"
     yield _wrapped(definition.doc) + "\n"
     yield "| | |\n|---|---|"
-    yield from _rows(facts(definition))
+    yield from _rows({"parameters": ", ".join(also)} if also else {})
+    yield from _rows(own)
     yield ""
 
 
