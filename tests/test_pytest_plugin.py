@@ -78,6 +78,7 @@ def test_gates_in_a_users_tests(tmp_path: Path) -> None:
     assert done.returncode == 1, out + done.stderr
     assert "4 passed" in out
     assert "4 failed" in out
+    assert "Signature: mrr; n:30; " in out  # The message has all of it, as nothing can be asked of last night's run.
     assert "judge own: not enough labels" in out
     assert "1 skipped" in out
     assert "mrr: the whole interval misses 0.85." in out

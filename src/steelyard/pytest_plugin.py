@@ -67,7 +67,7 @@ def assert_gate(
         pytest.fail(f"steelyard: {error}", pytrace=False)
     if verdict.outcome == "pass":
         return
-    message = verdict.text(lang=lang, width=100)
+    message = verdict.text(lang=lang, width=100, explain=True)
     if verdict.outcome == "insufficient" and insufficient == "skip":
         pytest.skip(message)
     pytest.fail(message, pytrace=False)
