@@ -202,6 +202,15 @@ def test_values_stay_as_they_are() -> None:
     assert text == "a, b.txt：列 'it must be, not' 中是 'a list; check the path'，应为数；请转换"
 
 
+def test_what_was_written_is_said_in_chinese(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "truth.json").write_text('{"q1": {"d1": 1}, "q2": {}}')
+    words = ["convert", "qrels.txt", "qrels.csv"]
+    assert printed(*words, cwd=tmp_path, environment=CHINESE) == "qrels.csv：标注：2 个问题，2 篇已标注的文档\n"
+    lost = printed("convert", "truth.json", "lost.csv", "--kind", "truth", "--lang", "zh", cwd=tmp_path)
+    assert lost.endswith("1 篇已标注的文档（丢弃了 1 个没有任何文档的问题；只有 JSON 和 JSONL 能容纳这样的问题）\n")
+
+
 def test_a_notice_of_trec_eval_is_in_chinese(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text(QRELS)
     (tmp_path / "run").write_text("q1 Q0 d1 1 2.0 a q2 Q0 d2 1 1.0 a\n")

@@ -182,11 +182,18 @@ def convert(call: Call, source: str, target: Path, **options: Any) -> None:
     """Read a run or a truth and write it in another format."""
     conversion = call.function(source, target, safe_csv=call.safe_csv, **options)
     if str(target) != "-":
-        print(f"{target}: {conversion}")
+        print(_written(call, target, conversion))
 
 
 def export(call: Call, questions: str, outputs: str, *, to: str, **options: Any) -> None:
     """Write what another tool reads."""
     exported = call.ask(questions, outputs, to, save=call.output or "-", **options)
     if call.output is not None:
-        print(f"{call.output}: {exported}")
+        print(_written(call, call.output, exported))
+
+
+def _written(call: Call, file: Path, counts: object) -> str:
+    """What was written into a file, in the language of the command."""
+    from steelyard.cli.translation import translator
+
+    return translator(call.words.code)(f"{file}: {counts}")

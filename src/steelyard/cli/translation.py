@@ -134,7 +134,9 @@ class _Template(NamedTuple):
     def _may_be(self, *values: str) -> bool:
         """True if no value goes beyond a colon behind a place, or beyond the bracket that it is in."""
         first = f"{_BRACKETS.sub('', values[0])} "
-        is_whole = self.english[0] or self.english[1][:1] in ":;," or not (": " in first or "; " in first)
+        is_whole = (
+            self.english[0] or self.english[1].startswith((":", ";", ",", " (")) or not (": " in first or "; " in first)
+        )
         before = zip(self.english, values, strict=False)
         return bool(is_whole) and all(
             _is_closed(value) for piece, value in before if not self.is_sure or piece.endswith("(")

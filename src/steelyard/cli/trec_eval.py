@@ -6,6 +6,7 @@ import getopt
 import sys
 
 from steelyard.base.errors import InputError, MeasureError
+from steelyard.cli.translation import language_of, translator
 
 _LONG = ["help", "version", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=", "nosummary",
          "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
@@ -21,6 +22,7 @@ def trec_eval(arguments: list[str]) -> None:
         pairs, files = getopt.gnu_getopt(arguments, "hvqm:cl:nD:JN:M:R:T:oZ:", _LONG)
     except getopt.GetoptError as error:
         raise InputError(f"{error}; {_USAGE}") from None
+    say = translator(language_of(sys.argv[1:]))
     options = [(_SHORT_OF.get(name, name), value) for name, value in pairs]
     values = dict(options)
     for name, reason in _REFUSED.items():
@@ -31,15 +33,13 @@ def trec_eval(arguments: list[str]) -> None:
     if "-h" in values or "-v" in values:
         from steelyard._version import __version__
 
-        print(_USAGE if "-h" in values else f"steelyard {__version__}, output of trec_eval 10.0")
+        print(say(_USAGE) if "-h" in values else f"steelyard {__version__}, output of trec_eval 10.0")
         return
     if len(files) != 2:
         raise InputError(f"expected two files, QRELS and RUN, but got {len(files)}; {_USAGE}")
-    from steelyard.cli.translation import language_of, translator
     from steelyard.reports.formats.trec_eval import trec_eval_texts
     from steelyard.reports.visible import visible
 
-    say = translator(language_of(sys.argv[1:]))
     texts = trec_eval_texts(
         files[0],
         files[1],

@@ -28,11 +28,12 @@ class Conversion:
     n_lost: int
 
     def __str__(self) -> str:
-        documents = "judged" if self.kind == "truth" else "retrieved"
-        text = f"{self.kind}: {self.n_queries} questions, {self.n_documents} {documents} documents"
-        if self.n_lost:
-            text += f" (lost: {self.n_lost} without any document; only JSON and JSONL can hold such questions)"
-        return text
+        text = f"run: {self.n_queries} questions, {self.n_documents} retrieved documents"
+        if self.kind == "truth":
+            text = f"truth: {self.n_queries} questions, {self.n_documents} judged documents"
+        if not self.n_lost:
+            return text
+        return f"{text} (lost: {self.n_lost} without any document; only JSON and JSONL can hold such questions)"
 
 
 def convert(

@@ -17,7 +17,7 @@ from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import JudgedAnswer, Label, Nugget, Verdict
 
 NAME = "panel"
-_TIE = "the judges are at odds"
+_TIE = "the judges disagree"
 _OF_ITEM: Mapping[str, ItemTable] = {
     "support": "grounded", "grounded": "grounded", "reach": "grounded", "joint": "joint", "without": "joint",
     "correctness": "correctness", "said": "said", "nuggets": "said",
@@ -92,7 +92,7 @@ def panel(
     >>> panel([by("a", "supported"), by("b", "supported"), by("c", "not_found")]).units["verdict"].to_list()
     ['supported']
     >>> panel([by("a", "supported"), by("b", "not_found")]).not_judged
-    {'the judges are at odds (a: supported, b: not_found)': 2}
+    {'the judges disagree (a: supported, b: not_found)': 2}
     """
     if len(verdicts) < 2:
         raise InputError(
