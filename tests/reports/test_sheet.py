@@ -18,7 +18,7 @@ from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
 from steelyard.experiment.table.scores import Scores
 from steelyard.reports import writing
-from steelyard.reports.formats.blocks import sheet_markdown
+from steelyard.reports.formats.blocks import sheet_markdown, sheet_terminal
 from steelyard.reports.views.scores import per_query_sheet, scores_sheet
 from steelyard.reports.views.view import Sheet
 from steelyard.reports.words import Words, read_words
@@ -392,3 +392,18 @@ def test_columns_of_words_begin_in_line_in_markdown() -> None:
     ]
     text = sheet_markdown(Sheet(["system", "mean", "difference", "verdict", "wanted", "cost", "p"], rows))
     assert text.splitlines()[1] == "| --- | ---: | ---: | --- | ---: | ---: | ---: |"
+
+
+def test_of_two_columns_the_second_is_wrapped_where_the_first_has_no_room_left() -> None:
+    sheet = Sheet(
+        ["fact", "lexical"], [["judge", "by words"], ["parameters", "numbers = True, names = True, units = True"]]
+    )
+    assert sheet_terminal(sheet, width=36).splitlines() == [
+        "fact         lexical",
+        "────────────────────────────────────",
+        "judge        by words",
+        "parameters   numbers = True, names =",
+        "             True, units = True",
+    ]
+    narrow = Sheet(["a rather long name", "n"], [["another rather long name", "1"]])
+    assert sheet_terminal(narrow, width=20).splitlines()[2:] == ["another rather     1", "long name"]

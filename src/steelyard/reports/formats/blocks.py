@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from steelyard.reports.views.view import GAP, Block, Section, Sheet, Text, cell_size
 from steelyard.reports.visible import single_line, visible, wrapped
@@ -27,22 +28,32 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
     bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
     sizes = [max(map(cell_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
     lines, left_aligned = [], sheet.columns_of_words()
-    for first, *others in _column_groups(_fitting(sizes, width, sheet.spare), sizes, width, sheet.n_labels):
-        room = sum(sizes[c] + GAP for c in others)
-        left = min(sizes[first], max(1, (width or sizes[first] + room) - room))
+    for group in _column_groups(_fitting(sizes, width, sheet.spare), sizes, width, sheet.n_labels):
+        widths = _widths(group, sizes, width)
         for r, row in enumerate([sheet.header, *sheet.rows], -1):
-            show = {c: bold if r < 0 or (r, c) in sheet.best else str for c in (first, *others)}
-            name, *rest = [row[first]] if cell_size(row[first]) <= left else wrapped(row[first], left)
-            cells = []
-            for c in others:
-                text, blanks = show[c](row[c]), " " * (sizes[c] - cell_size(row[c]))
-                cells.append(" " * GAP + (text + blanks if c in left_aligned else blanks + text))
-            lines.append(show[first](name) + " " * (left - cell_size(name)) + "".join(cells))
-            lines += map(show[first], rest)
+            parts = [[row[c]] if cell_size(row[c]) <= widths[c] else wrapped(row[c], widths[c]) for c in group]
+            for pieces in zip_longest(*parts, fillvalue=""):
+                cells = []
+                for c, text in zip(group, pieces, strict=True):
+                    blanks = " " * (widths[c] - cell_size(text))
+                    shown = bold(text) if text and (r < 0 or (r, c) in sheet.best) else text
+                    cells.append(shown + blanks if c == group[0] or c in left_aligned else blanks + shown)
+                lines.append((" " * GAP).join(cells))
             if r < 0:
-                lines.append("─" * (left + room))
+                lines.append("─" * (sum(widths.values()) + GAP * (len(group) - 1)))
     lines += [dim(line) for note in sheet.notes for part in note.split("\n") for line in wrapped(part, width)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _widths(group: Sequence[int], sizes: Sequence[int], width: int | None) -> dict[int, int]:
+    """Columns that each column of a group takes: the first gives way, and of two of them the other one to the first."""
+    first, *others = group
+    widths = {c: sizes[c] for c in group}
+    if width:
+        widths[first] = min(sizes[first], max(1, width - sum(sizes[c] + GAP for c in others)))
+        if len(others) == 1 and widths[first] < (least := min(sizes[first], width // 3)):
+            widths = {first: least, others[0]: max(1, width - least - GAP)}
+    return widths
 
 
 def _printable(sheet: Sheet) -> Sheet:
