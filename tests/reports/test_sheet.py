@@ -406,4 +406,4 @@ def test_of_two_columns_the_second_is_wrapped_where_the_first_has_no_room_left()
         "             True, units = True",
     ]
     narrow = Sheet(["a rather long name", "n"], [["another rather long name", "1"]])
-    assert sheet_terminal(narrow, width=20).splitlines()[2:] == ["another rather     1", "long name"]
+    assert sheet_terminal(narrow, width=20).splitlines()[3:] == ["another rather     1", "long name"]
