@@ -25,8 +25,10 @@ OVERLAPS = """() => [...document.querySelectorAll("figure .plot svg, .slide svg,
     .map(([other]) => `${svg.closest("figure")?.dataset.chart}: ${name} | ${other}`));
 })"""
 """Labels of drawings that lie on each other."""
-BEYOND_A4 = """() => [...document.querySelectorAll("main :is(table, p, li, svg)")]
-  .filter((own) => own.getBoundingClientRect().right > innerWidth + 1).map((own) => own.outerHTML.slice(0, 200))"""
+BEYOND_A4 = """() => [...document.querySelectorAll("main :is(table, p, li, svg, .scroll)")]
+  .filter((own) => own.getBoundingClientRect().right > innerWidth + 1
+                || own.matches(".scroll") && own.scrollHeight > own.clientHeight + 1)
+  .map((own) => own.outerHTML.slice(0, 200))"""
 """What a page does not get onto paper, where the window is as wide as that."""
 A4 = {"width": 688, "height": 980}
 """The window that is as wide as paper less its margins."""
