@@ -138,6 +138,15 @@ def test_places_that_follow_each_other_do_so_in_chinese() -> None:
         assert all(places in text for places in re.findall(r"(?:\{\d+\}){2,}", english)), english
 
 
+def test_each_message_becomes_its_own_translation() -> None:
+    """Whatever other templates match it: with values in it, as commands print it."""
+    say = translator("zh")
+    for english, text in (pair for pairs in texts_of("zh/messages").values() for pair in pairs):
+        message, want = (PLACE.sub(lambda place: f"'v{place[1]}'", half) for half in (english, text))
+        if len(re.findall("[A-Za-z]{2,}", PLACE.sub("", english))) > 1:
+            assert say(message).replace(" ", "") == want.replace(" ", ""), english
+
+
 QRELS = "q1 0 d1 1\nq2 0 d2 1\n"
 RUN = "q1 Q0 d1 1 2.0 a\nq2 Q0 d2 1 1.0 a\n"
 TOML = 'documents = "x"\n'
