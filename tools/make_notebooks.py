@@ -39,7 +39,8 @@ STEPS: list[tuple[str, str, str | dict[str, str]]] = [
         "## Evaluate\n\nThe truth comes first, then the runs, then the measures. Paths, dicts and data frames will do.",
         "## 评测\n\n先写标准答案，再写检索结果，最后写指标。路径、字典和数据框都可以。",
         'runs = [folder / "keyword.jsonl", folder / "hybrid.jsonl"]\n'
-        'scores = sy.evaluate(folder / "pilot.jsonl", runs, ["ndcg@10", "mrr@10", "recall@5"])\nscores',
+        'measures = ["ndcg@10", "mrr@10", "recall@5"]\n'
+        'scores = sy.evaluate(folder / "pilot.jsonl", runs, measures)\nscores',
     ),
     (
         "## Compare\n\nThe first line is the verdict, taken from a test. The picture shows the difference to "
@@ -57,19 +58,21 @@ STEPS: list[tuple[str, str, str | dict[str, str]]] = [
         "gains most:",
         "每个结果也是数据框（`.frame`、`.to_pandas()`）。新系统提升最多的问题：",
         "import polars as pl\n\n"
-        'values = scores.frame.filter(measure="ndcg@10").pivot("system", index="query_id", values="value")\n'
+        'rows = scores.frame.filter(measure="ndcg@10")\n'
+        'values = rows.pivot("system", index="query_id", values="value")\n'
         'values.sort(pl.col("hybrid") - pl.col("keyword"), descending=True).head(5)',
     ),
     (
         "## How many questions would it take?\n\nThe scores are the pilot of a plan.",
-        "## 需要多少个问题？\n\n现有结果就是计划的试点。",
+        "## 需要多少个问题？\n\n现有结果可以作为预实验。",
         'sy.plan(scores, measures="ndcg@10", difference=0.05)',
     ),
     ("## Where is the gold lost?", "## 标准证据丢在哪一步？", "diagnosis = sy.diagnose(scores)\ndiagnosis"),
     (
         "The questions that the new system loses, and where:",
         "新系统丢失的问题，以及丢失的步骤：",
-        'diagnosis.frame.filter(pl.col("system") == "hybrid", pl.col("stage") != "found").select("query_id", "stage")',
+        'lost = diagnosis.frame.filter(pl.col("system") == "hybrid", pl.col("stage") != "found")\n'
+        'lost.select("query_id", "stage")',
     ),
     (
         "## May it ship?\n\nA gate asks whether the new system is good enough, and no worse than the old "
@@ -84,8 +87,9 @@ STEPS: list[tuple[str, str, str | dict[str, str]]] = [
         "away when it is done.",
         "## 运行自己的流水线\n\n超过两秒的调用会在单元格下方显示进度条，完成后自动消失。",
         'pipeline = sy.Pipeline.read(folder / "hybrid.toml")\n'
-        'run = pipeline.run(folder / "questions.jsonl", folder / "runs" / "hybrid", overwrite=True)\n'
-        'sy.evaluate(folder / "questions.jsonl", run.path)',
+        'questions = folder / "questions.jsonl"\n'
+        'run = pipeline.run(questions, folder / "runs" / "hybrid", overwrite=True)\n'
+        "sy.evaluate(questions, run.path)",
     ),
     (
         "## Report\n\nOne page with all of it, in English and Chinese, which loads nothing and can be sent to anyone.",

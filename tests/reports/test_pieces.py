@@ -24,6 +24,7 @@ _CELL = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cells</ti
 <style>body {{ margin: 0; padding: 20px; font: 14px/1.43 system-ui, sans-serif; {theme} }}
 .jp-RenderedHTMLCommon table {{ table-layout: fixed; margin-left: auto; margin-right: auto; font-size: 12px; }}
 .jp-RenderedHTMLCommon :is(td, th) {{ vertical-align: middle; padding: 0.5em; white-space: normal; }}
+:not(.markdown).jp-RenderedHTMLCommon :is(td, th) {{ text-align: right; }}
 .jp-RenderedHTMLCommon tbody tr:nth-child(odd) {{ background: rgb(128 128 128 / 8%); }}</style>
 <body data-jp-theme-light="{light}"><main><h1>Cells</h1>{cells}</main></body></html>"""
 """A page with the outputs of cells, in colours and with rules as JupyterLab has them."""
@@ -65,8 +66,11 @@ def test_of_a_long_table_the_first_rows_are_shown_and_all_are_folded() -> None:
     sheet = Sheet(["question"], [[f"q{n}"] for n in range(400)], notes=["a note"])
     (shown,), (rest,) = in_short([sheet], EN)
     assert isinstance(shown, Sheet)
-    assert (len(shown.rows), shown.notes) == (12, ["The first 12 of 400 rows.", "a note"])
+    assert (len(shown.rows), shown.notes) == (12, ["The first 12 of 400 rows; `frame` has all.", "a note"])
     assert rest is sheet
+    html = piece_html([sheet], EN)  # A notebook keeps what its cells show: not all of a long table.
+    assert html.count("<tr>") == 1 + 12 + 1 + 200
+    assert "The first 200 of 400 rows; <code>frame</code> has all." in html
 
 
 def test_nothing_is_folded_where_all_is_short() -> None:
@@ -127,10 +131,15 @@ def test_every_result_is_legible_in_a_notebook(
     opened = Opened(browser, file, ready=".steelyard", viewport={"width": 700, "height": 900}, color_scheme=theme)
     assert opened.page.evaluate(OVERLAPS) == []
     assert opened.page.evaluate(OUTSIDE) == []
+    assert opened.page.evaluate(ALIGNED) == ["left", "right"]
     opened.look(f"notebook-{lang}-{theme}", within=".jp-RenderedHTMLCommon")
     opened.close()
 
 
+ALIGNED = """() => [".text", "td:not(.text)"].flatMap((cell) =>
+  [...new Set([...document.querySelectorAll(`.steelyard tbody ${cell}`)]
+    .map((own) => getComputedStyle(own).textAlign))])"""
+"""How words and numbers of tables are aligned, whatever the notebook says of tables."""
 OUTSIDE = """() => [...document.querySelectorAll(".steelyard figure > svg")].flatMap((svg) => {
   const box = svg.getBoundingClientRect();
   return [...svg.querySelectorAll("text, circle, rect")].filter((part) => {

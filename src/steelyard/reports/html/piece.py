@@ -17,8 +17,8 @@ from steelyard.reports.views.picture import Picture
 from steelyard.reports.views.view import Block, Paragraph, Section, Sheet, Text
 from steelyard.reports.words import Words
 
-_ROWS = 12
-"""Rows of the table that is not folded."""
+_ROWS, _MOST_ROWS = 12, 200
+"""Rows of a table that is not folded, and of one that is: a notebook keeps all that its cells show."""
 _TITLE = '<p class="title">'
 _STYLE = """
 .steelyard { max-width: 60rem; line-height: 1.5; font-variant-numeric: tabular-nums; }
@@ -28,6 +28,8 @@ _STYLE = """
 .steelyard pre { margin: 0.4rem 0; padding: 0.5rem 0.7rem; overflow-x: auto; background: rgb(128 128 128 / 12%);
   color: inherit; font-size: 0.9em; }
 .steelyard .scroll { overflow-x: auto; margin: 0.5rem 0; }
+.steelyard .scroll::-webkit-scrollbar { height: 0.4rem; }
+.steelyard .scroll::-webkit-scrollbar-thumb { background: rgb(128 128 128 / 45%); border-radius: 0.2rem; }
 .steelyard table { border-collapse: collapse; margin: 0; font-size: 0.92em; width: auto; color: inherit; border: 0; }
 .steelyard th, .steelyard td { padding: 0.3em 0.9em 0.3em 0; text-align: right; vertical-align: baseline;
   white-space: nowrap; border: 0; border-bottom: 1px solid rgb(128 128 128 / 30%); max-width: none; }
@@ -47,7 +49,7 @@ _STYLE = """
 .steelyard summary { cursor: pointer; font-size: 0.92em; opacity: 0.8; margin: 0.4rem 0; }
 .steelyard .alternative { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }
-"""
+""".replace(".steelyard", ".steelyard.steelyard")  # Twice, so that it counts more than rules of a notebook's own.
 
 
 def piece_html(
@@ -59,7 +61,9 @@ def piece_html(
     No text of it can act, whatever names and sentences hold.
     brief     what is not folded, where the result itself says so;   explain   whether the rest is unfolded
     """
-    shown, rest = in_short(blocks, words) if brief is None else ([_first_rows(block, words) for block in brief], blocks)
+    shown, rest = in_short(blocks, words)
+    if brief is not None:
+        shown, rest = [_first_rows(block, words, _ROWS) for block in brief], list(blocks)
     write = table_writer(piece=f"{crc32(repr(blocks).encode('utf-8', 'replace')):x}-")
     pieces = [list(_block(block, write)) for block in shown]
     if picture is not None and pieces:
@@ -69,7 +73,7 @@ def piece_html(
     if parts and parts[0].startswith(_TITLE):
         parts[0] = parts[0].replace(_TITLE, '<p class="head">', 1)
     if rest:
-        folded = "\n".join(part for block in rest for part in _block(block, write))
+        folded = "\n".join(part for block in rest for part in _block(_first_rows(block, words, _MOST_ROWS), write))
         summary = f"<summary>{escaped(words('notebook.more'))}</summary>"
         parts.append(f"<details{' open' * explain}>{summary}\n{folded}\n</details>")
     body = "\n".join(parts)
@@ -104,24 +108,25 @@ def _sheets(block: Block) -> bool:
 def _cut(sheet: Sheet, words: Words) -> tuple[Sheet, list[Sheet]]:
     """The first rows and the first note of a sheet; and what is left of it, all of it where rows are cut."""
     if len(sheet.rows) > _ROWS:
-        return _top(sheet, words), [sheet]
+        return _top(sheet, words, _ROWS), [sheet]
     below = [replace(sheet, rows=[], notes=sheet.notes[1:])] if sheet.notes[1:] else []
     return replace(sheet, notes=sheet.notes[:1]), below
 
 
-def _top(sheet: Sheet, words: Words) -> Sheet:
-    """The first rows of a sheet, with a note where there are more."""
-    if len(sheet.rows) <= _ROWS:
+def _top(sheet: Sheet, words: Words, most: int) -> Sheet:
+    """So many rows of a sheet, with a note where there are more."""
+    if len(sheet.rows) <= most:
         return sheet
-    note = words("notebook.rows", shown=_ROWS, n=len(sheet.rows))
-    return replace(sheet, rows=sheet.rows[:_ROWS], notes=[note, *sheet.notes[:1]])
+    return replace(
+        sheet, rows=sheet.rows[:most], notes=[words("notebook.rows", shown=most, n=len(sheet.rows)), *sheet.notes]
+    )
 
 
-def _first_rows(block: Block, words: Words) -> Block:
-    """A block with the first rows of its tables."""
+def _first_rows(block: Block, words: Words, most: int) -> Block:
+    """A block with so many rows of its tables."""
     if isinstance(block, Section):
-        return replace(block, sheets=[_top(sheet, words) for sheet in block.sheets])
-    return _top(block, words) if isinstance(block, Sheet) else block
+        return replace(block, sheets=[_top(sheet, words, most) for sheet in block.sheets])
+    return _top(block, words, most) if isinstance(block, Sheet) else block
 
 
 def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
