@@ -12,7 +12,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.demo import copy_data
 from steelyard.rag.pipeline.pipeline import Pipeline
-from tests.cli.command import called
+from tests.cli.command import called, printed
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,21 @@ def test_a_reranker_that_moves_nothing_is_one_in_python_too(tmp_path: Path) -> N
     assert sy.report(weighing, k=1).diagnosis.captured
     write_json(folder / "config.json", {"index": "bm25", "rerank": "none"})
     assert not steelyard.diagnose(steelyard.weigh(questions, folder), k=1).captured
+
+
+def test_of_answers_alone_it_says_what_became_of_them(tmp_path: Path) -> None:
+    queries = {"a": "What is tea?", "b": "What is ink?"}
+    answers = {"a": "Tea is a drink.", "b": "Ink is a liquid."}
+    asked = [{"qid": q, "query": query, "answer": answers[q]} for q, query in queries.items()]
+    said = {"a": answers["a"], "b": "I do not know."}
+    given = [{"qid": q, "answer": said[q], "contexts": [answers[q]]} for q in said]
+    for name, rows in (("q.jsonl", asked), ("o.jsonl", given)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = printed("diagnose", "q.jsonl", "o.jsonl", cwd=tmp_path)
+    assert text.startswith("o answers 1 of 2 questions well; of the others most: over-cautious (1).\n")
+    assert text.endswith("Next: steelyard diagnose q.jsonl o.jsonl --stage over_cautious\n")
+    listed = printed("diagnose", "q.jsonl", "o.jsonl", "--stage", "over_cautious", cwd=tmp_path)
+    assert listed == "o, over-cautious: b\n"
 
 
 @pytest.mark.parametrize(

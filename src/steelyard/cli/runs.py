@@ -74,14 +74,14 @@ def diagnose(call: Call, truth: str, runs: list[str], *, stages: list[str], **op
     """Diagnose the runs: where the gold was lost, what could be reached, and what to try."""
     from steelyard.diagnosis.funnel import STAGES
     from steelyard.diagnosis.outcomes import OUTCOMES
-    from steelyard.reports.views.diagnosis import best_funnel, worst_stage
+    from steelyard.reports.views.diagnosis import worst
 
     for stage in stages:
         if stage not in (*STAGES, *OUTCOMES):
             raise InputError(f"no stage or outcome is called {stage!r}; {nearest(stage, [*STAGES, *OUTCOMES])}")
     diagnosis = call.ask(truth, runs or None, **options)
-    worst = worst_stage(best_funnel(diagnosis))
-    call.write(diagnosis, following=[*call.typed, "--stage", worst[0]] if worst and not stages else [], stages=stages)
+    lost = None if stages else worst(diagnosis)
+    call.write(diagnosis, following=[*call.typed, "--stage", lost[0]] if lost else [], stages=stages)
 
 
 def report(

@@ -19,7 +19,14 @@ from steelyard.reports.views.cautions import NAMED, careful, dangers
 from steelyard.reports.views.colours import OUTCOME_COLOURS, STAGE_COLOURS
 from steelyard.reports.views.notes import signature_note
 from steelyard.reports.views.numbers import count, number, p_text, part_of, percent, signed
-from steelyard.reports.views.outcomes import outcome_name, outcome_sections, outcomes_sheet, tags_sheet
+from steelyard.reports.views.outcomes import (
+    answers_text,
+    outcome_name,
+    outcome_sections,
+    outcomes_sheet,
+    tags_sheet,
+    worst_outcome,
+)
 from steelyard.reports.views.picture import Part, Shares, shares
 from steelyard.reports.views.view import Block, Look, Paragraph, Section, Sheet, Text, View
 from steelyard.reports.visible import visible
@@ -380,8 +387,16 @@ def _brief(diagnosis: Diagnosis, look: Look, *, stages: Sequence[str] = ()) -> I
         yield Text(lost_text(diagnosis, best, words), "bold")
         yield _reached_sheet(diagnosis, words)
     else:
+        yield Text(answers_text(diagnosis.outcomes[0], words), "bold")
         yield replace(outcomes_sheet(diagnosis.outcomes, words), notes=[])
     yield Text("\n".join([_first_advice(diagnosis, words), *careful(_cautions(diagnosis, best, words), look)]))
+
+
+def worst(diagnosis: Diagnosis) -> tuple[str, int] | None:
+    """The stage that loses most questions of the best system, or of answers alone what becomes of most that fail."""
+    if diagnosis.is_of_answers_alone:
+        return worst_outcome(diagnosis.outcomes[0])
+    return worst_stage(best_funnel(diagnosis))
 
 
 def best_funnel(diagnosis: Diagnosis) -> Funnel:

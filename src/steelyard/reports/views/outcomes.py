@@ -35,6 +35,26 @@ def outcome_sections(diagnosis: Diagnosis, words: Words) -> Iterator[Section]:
             yield Section("outcomes_by_tag", words("diagnose.by_tag"), sheets=[by_tag])
 
 
+_WELL = ("works", "other_support", "unanswerable_abstained")
+"""Outcomes with a right answer, or a right refusal."""
+
+
+def answers_text(outcomes: AnswerOutcomes, words: Words) -> str:
+    """The number of questions that a system answers well, and what becomes of most others."""
+    counts, worst = outcomes.counts(), worst_outcome(outcomes)
+    values = {"system": outcomes.system, "n": sum(counts[code] for code in _WELL),
+              "questions": words("count.questions", n=outcomes.n_queries)}  # fmt: skip
+    if worst is None:
+        return words("brief.diagnose.well", **values)
+    return words("brief.diagnose.answers", **values, outcome=outcome_name(worst[0], words), others=worst[1])
+
+
+def worst_outcome(outcomes: AnswerOutcomes) -> tuple[str, int] | None:
+    """What becomes of most questions that are not answered well, and how many; None where all are."""
+    counts = [(code, n) for code, n in outcomes.counts().items() if n and code not in _WELL]
+    return max(counts, key=lambda count: count[1], default=None)
+
+
 def outcome_name(code: str, words: Words) -> str:
     """The name of an outcome."""
     return words(f"outcomes.name.{code}")
