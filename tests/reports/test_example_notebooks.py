@@ -11,7 +11,6 @@ import pytest
 from tools import make_notebooks
 
 from tests.reports.browser import NO_CHROMIUM, OVERLAPS, Opened
-from tests.reports.conftest import browser
 from tests.reports.test_pieces import OUTSIDE, THEMES, page_of
 
 nbclient = pytest.importorskip("nbclient", reason="running notebooks needs nbclient")
@@ -19,7 +18,6 @@ nbformat = pytest.importorskip("nbformat", reason="running notebooks needs nbfor
 pytest.importorskip("ipykernel", reason="running notebooks needs ipykernel")
 pytest.importorskip("bm25s", reason="BM25, of the extra rag")
 
-__all__ = ["browser"]
 
 RESULTS = ["evaluate", "compare", "plan", "diagnose", "gate", "report"]
 _CELLS = {"Scores": 3, "Comparison": 1, "Design": 1, "Diagnosis": 1, "Gate": 1, "Report": 1}
