@@ -109,7 +109,7 @@ PYTHON_HEAD = """\
 
 # All of Python
 
-The public names of `import steelyard as sy`, by their docstrings. Whatever weighs runs takes the same keywords as the
+The public names of `import steelyard as sy`, by their docstrings. What evaluates runs takes the same keywords as the
 [commands](commands.md) take options: `min_gain=` is `--min-gain`.
 """
 

@@ -124,7 +124,7 @@ def recall(retrieved: Ids, relevant: Relevant, *, k: int | None = None, min_gain
 
 
 def f(retrieved: Ids, relevant: Relevant, *, k: int | None = None, beta: float = 1.0, min_gain: float = 1.0) -> float:
-    """Weighted harmonic mean of precision and recall; recall weighs beta times as much.
+    """Weighted harmonic mean of precision and recall; recall counts beta times as much.
 
     >>> f(["d1", "d2"], {"d1", "d3", "d4"}, beta=2)
     0.3571...

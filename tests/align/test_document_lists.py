@@ -246,7 +246,7 @@ def test_documents_alone_say_what_the_corpus_lacks() -> None:
 
 def test_notes_say_that_documents_are_weighed() -> None:
     scores = sy.evaluate(asked({"q": {"a": 1}}), [outputs(ONE)], "mrr")
-    assert "Gold: 1 whole document; chunks are weighed as their documents, each at its best chunk" in notes(scores)
+    assert "Gold: 1 whole document; chunks are evaluated as their documents, each at its best chunk" in notes(scores)
     assert "按其所属文档评测" in notes(scores, "zh")
 
 

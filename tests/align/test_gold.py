@@ -228,7 +228,7 @@ def test_each_chunk_of_a_whole_document_counts_where_chunks_are_weighed() -> Non
     )
     assert listed(scores) == [0.5, 0.5]
     assert report(scores).n_coarse == 1
-    assert any("--unit document weighs documents" in note for note in scores_sheet(scores, read_words("en")).notes)
+    assert any("--unit document evaluates documents" in note for note in scores_sheet(scores, read_words("en")).notes)
     assert not any(
         "--unit" in note
         for note in scores_sheet(weigh([{"doc": "novel", "start": 0, "end": 1}], [NOVEL]), read_words("en")).notes

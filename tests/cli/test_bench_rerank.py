@@ -54,7 +54,7 @@ def test_a_dry_run_asks_nobody(tmp_path: Path) -> None:
     rows = [line.split() for line in text.splitlines() if line.startswith(("a@", "all"))]
     assert [row[-5:-3] for row in rows] == [["13", "39"], ["13", "78"], ["26", "117"]]
     assert [row[-2] for row in rows] == ["$0.13", "$0.13", "$0.26"]
-    assert "Nobody was asked" in text
+    assert "Nothing was asked" in text
     assert not (tmp_path / "benches").exists()
 
 

@@ -1,4 +1,4 @@
-"""Queries of a BEIR folder without a judged document: neither asked nor weighed, and said to be so."""
+"""Queries of a BEIR folder without a judged document: neither asked nor evaluated, and said to be so."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             "en",
-            "7 of 12 questions of the folder have no judged document, and are neither asked nor weighed: 5, 6, 7, 8, 9",
+            "7 of 12 questions of the folder have no judged document, and are neither asked nor evaluated: 5, 6, 7, 8, "
+            "9",
         ),
         ("zh", "文件夹的 12 个问题中，7 个没有标注任何文档，既不提问也不计分：5、6、7、8、9"),
     ],

@@ -117,7 +117,7 @@ def test_few_labels_and_none_for_the_threshold_are_said() -> None:
     narrow = replace(own, threshold=Estimate(own.threshold.value))
     assert "too few for an interval" in texts(narrow, "en")[1]
     of_labels = replace(own, threshold=None, judge=dict(verdicts().recipe["judge"]))
-    assert "held against 12 labels" in texts(of_labels, "en")[1]
+    assert "compared with 12 labels" in texts(of_labels, "en")[1]
 
 
 def test_the_command_takes_a_file_and_plans_with_it(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_retrieval_is_weighed_and_the_failed_answer_is_counted(tmp_path: Path) -
     assert scores.values[0].tolist() == scores.values[1].tolist()
     assert not scores.failed.any()
     assert [note.code for note in scores.notes["run"]] == ["answers_failed"]
-    assert "Answers that failed: 1 of 3 (q2); what was retrieved is weighed." in " ".join(
+    assert "Answers that failed: 1 of 3 (q2); what was retrieved is evaluated." in " ".join(
         scores.text(lang="en").split()
     )
     assert [max(ms) == float("inf") for (ms,) in weighing.latency_ms.values()] == [False, True]

@@ -102,7 +102,7 @@ def test_a_run_over_whole_gold_documents_lists_documents(beir: Path) -> None:
     assert run.folder.config["unit"] == "document"
     assert [str(m) for m in run.scores.measures][:2] == ["ndcg@10", "map"]
     text = run.text(lang="en")
-    assert "chunks are weighed as their documents, each at its best chunk" in text
+    assert "chunks are evaluated as their documents, each at its best chunk" in text
     assert "unit:document" in text
     assert "on average" not in text
 
@@ -212,7 +212,7 @@ def test_a_sweep_of_chunkings_weighs_documents(beir: Path) -> None:
     swept = sweep(config)
     assert list(swept.measures) == ["ndcg", "recall", "precision", "mrr"]
     text = swept.text(lang="en", seed=0)
-    assert "Documents are weighed, so all measures compare across chunkings" in re.sub(r"\s+", " ", text)
+    assert "Documents are evaluated, so all measures compare across chunkings" in re.sub(r"\s+", " ", text)
     for folder in swept.folders:
         assert read_run_folder(folder).config["unit"] == "document"
     with pytest.raises(MeasureError, match="span_iou"):

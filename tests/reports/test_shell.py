@@ -168,8 +168,8 @@ def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: st
 
 
 def test_commands_in_sentences_are_code_and_names_stay_names() -> None:
-    said = "not measured; weigh it with `evaluate -m <mrr>`"
-    shown = "not measured; weigh it with <code>evaluate -m &lt;mrr&gt;</code>"
+    said = "not measured; measure it with `evaluate -m <mrr>`"
+    shown = "not measured; measure it with <code>evaluate -m &lt;mrr&gt;</code>"
     sheet = Sheet(["system", "why"], [["a `b` c", said]], notes=[said])
     main = sections_page([Section("first", "First", [Paragraph(said)], [sheet])]).main
     assert main.count(shown) == 3

@@ -114,7 +114,7 @@ def _fits(hint: Any, value: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class WeighOptions(Options):
-    """How runs are weighed against a truth, wherever that is done."""
+    """How runs are evaluated by a truth, wherever that is done."""
 
     min_gain: float | None = _option(None, "Smallest gain that counts as relevant (1), for measures that do not say.")
     missing: Policy = _option(defaults.MISSING, "A judged question that is absent from a run: 0, or left out.")
@@ -132,7 +132,7 @@ class WeighOptions(Options):
     )
     unit: Unit | None = _option(
         None,
-        "What is weighed: chunks, or their documents, each at its best chunk; by default documents where the gold "
+        "What is evaluated: chunks, or their documents, each at its best chunk; by default documents where the gold "
         "names whole ones.",
     )
     documents: object = _option(
@@ -172,7 +172,7 @@ class WeighOptions(Options):
     progress: Progress = _option(usual_progress, "")
 
     SCORING: ClassVar = ("min_gain", "missing", "no_relevant")
-    """Those that may change after runs are weighed, as they say only what is counted."""
+    """Those that may change after runs are evaluated, as they say only what is counted."""
 
 
 class WeighKeywords(TypedDict, total=False):
@@ -226,7 +226,7 @@ class TestOptions(Options):
 
 
 class TestKeywords(WeighKeywords, total=False):
-    """`TestOptions` as keywords, with those of weighing."""
+    """`TestOptions` as keywords, with those of evaluating."""
 
     baseline: str | None
     test: str | None
@@ -253,7 +253,7 @@ class CompareOptions(TestOptions):
 
 
 class CompareKeywords(TestKeywords, total=False):
-    """`CompareOptions` as keywords, with those of weighing."""
+    """`CompareOptions` as keywords, with those of evaluating."""
 
     segments: str | Mapping[str, Any] | None
     segment_correction: str
@@ -276,7 +276,7 @@ class PlanOptions(Options):
 
 
 class PlanKeywords(WeighKeywords, total=False):
-    """`PlanOptions` as keywords, with those of weighing."""
+    """`PlanOptions` as keywords, with those of evaluating."""
 
     difference: Required[float]
     sd: float | None
@@ -301,7 +301,7 @@ class DiagnoseOptions(Options):
 
 
 class DiagnoseKeywords(WeighKeywords, total=False):
-    """`DiagnoseOptions` as keywords, with those of weighing."""
+    """`DiagnoseOptions` as keywords, with those of evaluating."""
 
     k: int | None
     measure: object
@@ -311,7 +311,7 @@ class DiagnoseKeywords(WeighKeywords, total=False):
 
 
 PROFILE_HELP = (
-    "Levels to rate by, and what to weigh: ratings, production, faq, document-qa, academic, enterprise, reranker, "
+    "Levels to rate by, and what to measure: ratings, production, faq, document-qa, academic, enterprise, reranker, "
     "monitoring, or a TOML file."
 )
 
@@ -332,7 +332,7 @@ class ReportOptions(TestOptions):
 
 
 class ReportKeywords(TestKeywords, total=False):
-    """`ReportOptions` as keywords, with those of weighing."""
+    """`ReportOptions` as keywords, with those of evaluating."""
 
     profile: object
     k: int | None
@@ -387,7 +387,7 @@ class GateOptions(Options):
 
 
 class GateKeywords(WeighKeywords, total=False):
-    """`GateOptions` as keywords, with those of weighing; the profile is a parameter of its own."""
+    """`GateOptions` as keywords, with those of evaluating; the profile is a parameter of its own."""
 
     level: str | None
     measures: Iterable[Any] | str
@@ -446,7 +446,7 @@ VERBS: Mapping[str, tuple[type[Options], ...]] = {
     "report": (ReportOptions, WeighOptions),
     "gate": (GateOptions, WeighOptions),
 }
-"""What weighs a truth and runs -> its options, of Python and of the command of the same name."""
+"""What evaluates runs by a truth -> its options, of Python and of the command of the same name."""
 
 
 def with_options(verb: str) -> Callable[[_MADE], _MADE]:

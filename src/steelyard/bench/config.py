@@ -253,7 +253,7 @@ class ValueTable(_Table):
 
 
 class SelfHostTable(_Table):
-    """A machine of one's own."""
+    """A machine of your own."""
 
     per_hour: Positive
     utilisation: Annotated[float, Limits(above=0, most=1)] = 1.0

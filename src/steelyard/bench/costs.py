@@ -189,7 +189,7 @@ def request_costs(
 ) -> pl.DataFrame:
     """Tokens and cost of each request that was answered, of schema REQUEST_COSTS.
 
-    A machine of one's own costs by the time that it takes for a request.  Where a sustained rate was measured, a
+    A machine of your own costs by the time that it takes for a request.  Where a sustained rate was measured, a
     request pays for its share of that time: at that depth costs have the mean hour / (3600 · rate · utilisation), and
     at other depths they are in proportion to the time one after the other.  Without a sustained rate, a request pays
     for the machine as long as it takes.

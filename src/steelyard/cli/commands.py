@@ -14,7 +14,7 @@ from steelyard.cli.parser import Command, argument, declared, flag, names, repea
 
 COMMANDS = {
     "evaluate": Command(
-        "Weigh runs against a truth: judged documents, or questions with gold evidence.",
+        "Evaluate runs by a truth: judged documents, or questions with gold evidence.",
         [
             options.TRUTH, options.RUNS_OR_NONE, options.MEASURES,
             flag("--per-query", "-q", help="Show the value of every question too."), options.PROFILE,
@@ -346,7 +346,7 @@ COMMANDS = {
         runs.export, "steelyard.experiment.exporting:export",
     ),
     "run": Command(
-        "Run a retrieval pipeline, or a system of your own, over questions; and weigh it.",
+        "Run a retrieval pipeline, or a system of your own, over questions; and evaluate it.",
         [
             argument("config", nargs="?", type=Path, help="Configuration in TOML: documents, questions, stages."),
             argument("--documents", type=Path, help="Folder or file that is searched, by a target too."),
@@ -370,7 +370,7 @@ COMMANDS = {
         [
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
             options.UNIT, options.MEASURES, options.CLUSTER,
-            flag("--holdout", help="Keep half of the questions from the choice, and weigh the best on them."),
+            flag("--holdout", help="Keep half of the questions from the choice, and evaluate the best on them."),
             options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
             options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
         ],
@@ -470,7 +470,7 @@ COMMANDS = {
         init.init, "steelyard.cli.init:starter_files",
     ),
     "demo": Command(
-        "Chunk, index, search and weigh the bundled documents, end to end.",
+        "Chunk, index, search and evaluate the bundled documents, end to end.",
         [
             argument(
                 "folder", nargs="?", type=Path, default=Path("steelyard-demo"),

@@ -225,7 +225,7 @@ _MOST_USED = tuple(
 """Names of options, those that are used most first."""
 
 _SECTIONS: dict[type[Options], str] = {
-    WeighOptions: "how runs are weighed",
+    WeighOptions: "how runs are evaluated",
     TestOptions: "how systems are compared",
     CompareOptions: "how systems are compared",
     ReportOptions: "how systems are compared",

@@ -51,7 +51,7 @@ def recall(a: Alignment, *, k: int | None = None, min_gain: float = 1.0, ties: s
     source="van Rijsbergen, Information Retrieval, 1979",
     parameters=TIES
     | {
-        "beta": Number(above=0, at_most=1e6, about="how much recall weighs, precision being 1", unless="beta_squared"),
+        "beta": Number(above=0, at_most=1e6, about="how much recall counts, precision being 1", unless="beta_squared"),
         "beta_squared": Number(above=0, at_most=1e12, about="the square of beta, which trec_eval and ir_measures name"),
     },
 )
@@ -59,7 +59,7 @@ def f(
     a: Alignment, *, k: int | None = None, beta: float = 1.0, beta_squared: float = 1.0, min_gain: float = 1.0,
     ties: str = "canonical",
 ) -> Floats:  # fmt: skip
-    """Weighted harmonic mean of precision@k and recall@k; recall weighs beta times as much."""
+    """Weighted harmonic mean of precision@k and recall@k; recall counts beta times as much."""
     # Both have what was found as numerator, and so has their mean, over a fixed sum: expected values may be put in.
     p, r = precision(a, k=k, min_gain=min_gain, ties=ties), recall(a, k=k, min_gain=min_gain, ties=ties)
     x = beta_squared if beta_squared != 1 else beta**2

@@ -267,7 +267,7 @@ def named_labels(texts: Sequence[str], *, without: bool = False) -> str | dict[s
     (None, 'l.json', {'a': 'l.json'}, False)
     """
     if without and texts:
-        raise InputError(f"--labels {texts[0]}: --no-labels says that none shall count; leave one out")
+        raise InputError(f"--labels {texts[0]}: --no-labels says that none counts; leave one out")
     if without:
         return False
     if len(texts) == 1 and named_paths(texts[0])[0] is None:
