@@ -12,6 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.reports.html.pictures import MOST, picture_html
+from steelyard.reports.views.agreement import agreement_picture
 from steelyard.reports.views.comparison import comparison_picture
 from steelyard.reports.views.diagnosis import diagnosis_picture
 from steelyard.reports.views.gate import gate_picture
@@ -161,6 +162,20 @@ def test_limits_from_above_and_margins_pass_on_the_right_too() -> None:
         least = mark.value if math.isnan(mark.low) else mark.low
         assert (least >= 0) == (check.outcome == "pass"), check
     assert all(abs(mark.value) <= 1 for mark in picture.marks)
+
+
+def test_an_agreement_shows_kappa_of_each_pair() -> None:
+    labels = {
+        rater: {f"i{n}": int(RNG.random() < 0.5 + place / 9) for n in range(30)} for place, rater in enumerate("abc")
+    }
+    agreement = sy.agreement(labels, n_resamples=50)
+    picture = agreement_picture(agreement, EN)
+    assert picture is not None
+    assert [(mark.name, mark.value) for mark in picture.marks] == [
+        (f"{pair.rater} – {pair.against}", pair.estimates["kappa"].value) for pair in agreement.pairs
+    ]
+    few = {rater: {"i": 1, "j": 0} for rater in "ab"}
+    assert agreement_picture(sy.agreement(few, n_resamples=50), EN) is None
 
 
 def test_ratings_show_the_level_of_each_value() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,13 @@ def test_show_displays_in_a_notebook_and_prints_elsewhere(kernel: Kernel, capsys
 def test_show_prints_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     scores().show(lang="en")
     assert capsys.readouterr().out == scores().text(lang="en", width=80)
+
+
+def test_no_extra_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for module in ("altair", "vl_convert", "jinja2", "pandas"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for name in ("Comparison", "Diagnosis", "Gate", "Scores"):
+        assert MADE[name](tmp_path)._repr_html_().count('class="steelyard"') == 1
 
 
 @NO_CHROMIUM

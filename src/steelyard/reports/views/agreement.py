@@ -16,6 +16,7 @@ from steelyard.comparison.raters.pairs import FEWEST, MOST_RESAMPLED, STATISTICS
 from steelyard.data.ratings import Label, Ratings
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import best_places, ends, number, percent
+from steelyard.reports.views.picture import Intervals, Mark, described
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, View, sheet_of
 from steelyard.reports.words import Words, read_words
 
@@ -455,6 +456,14 @@ def _data(agreement: Agreement) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def agreement_picture(agreement: Agreement, words: Words) -> Intervals | None:
+    """κ of every pair with its interval; None where no pair has one."""
+    title = words("charts.kappa.title")
+    kappas = [(_name(pair), pair.estimates["kappa"]) for pair in agreement.pairs if "kappa" in pair.estimates]
+    marks = [Mark(name, of.value, of.low, of.high, number(of.value)) for name, of in kappas if math.isfinite(of.low)]
+    return Intervals(title, described(title, marks, words), marks) if marks else None
+
+
 VIEWS = {
     Agreement: View[Agreement](
         "agreement",
@@ -464,5 +473,6 @@ VIEWS = {
         has_parts=True,
         rows=lambda agreement: agreement.frame,
         papers=lambda agreement, words: [pairs_sheet(agreement, words)],
+        picture=agreement_picture,
     )
 }
