@@ -160,7 +160,7 @@ def _form(kind: str, folder: Path) -> Path:
     if kind == "grades":
         return graded(pool(folder, n=2, scale="0-3").form, "ann", [1])
     (folder / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
-    pooled = pool(folder, kind="quotes", questions=folder / "questions.jsonl", sources=[RUN], n=2)
+    pooled = pool(folder, task="quotes", questions=folder / "questions.jsonl", sources=[RUN], n=2)
     return graded(pooled.form, "ann", [[]], key="quotes")
 
 

@@ -87,6 +87,9 @@ SCREENS: dict[str, Screen] = {
         "review pool questions.jsonl documents --task quotes --unit document -o form --into gold.jsonl"
     ),
     "review-import": Screen("review import forms/ann.json forms/bob.json --into runs/assistant", state="reviewed"),
+    "review-adjudicate": Screen("review sample pilot.jsonl runs/assistant --adjudicate -o conflicts", state="settling"),
+    "review-calibrate-two": Screen("review calibrate pilot.jsonl runs/assistant", state="settling"),
+    "review-report-two": Screen("review report pilot.jsonl runs/assistant", state="settling", most=20),
     "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
     "review-calibrate": Screen(
         "review calibrate pilot.jsonl runs/assistant -o threshold.json", state="reviewed", varies=True
@@ -140,6 +143,12 @@ def reviewed(folder: Path) -> None:
     _decide(folder / "forms", "bob", mistakes=MISTAKES[:-4])
 
 
+def settling(folder: Path) -> None:
+    """Two people have decided, and disagree on one sentence."""
+    reviewed(folder)
+    _run("review import forms/ann.json forms/bob.json --into runs/assistant", folder)
+
+
 def labelled(folder: Path) -> None:
     """Two people and a judge have graded 24 items of 12 questions."""
     example(folder)
@@ -178,6 +187,7 @@ def _run(command: str, folder: Path) -> None:
 
 STATES: dict[str, Callable[[Path], None]] = {
     "example": example, "ran": ran, "swept": swept, "answered": answered, "judged": judged, "reviewed": reviewed,
+    "settling": settling,
     "labelled": labelled,
     "benched": benched,
 }  # fmt: skip

@@ -171,4 +171,5 @@ def review_calibrate(call: Call, questions: str, runs: list[str], *, output: Pat
     calibration = call.compute(questions, runs, **options)
     if output is not None:
         calibration.write(output)
-    call.write(calibration, following=["gate", "--calibration", str(output)] if output is not None else [])
+    following = [*call.typed, "-o", "calibration.json"] if output is None else ["gate", "--calibration", str(output)]
+    call.write(calibration, following=following)

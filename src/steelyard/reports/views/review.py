@@ -41,7 +41,7 @@ def _brief_sample(sampled: SampledReview, look: Look) -> Iterator[Block]:
     words, drawn, sheet = look.words, sampled.round, _drawn_sheet(sampled, look.words)
     kind = "adjudicate" if drawn.adjudicating else "sample"
     table = words(f"review.table.{drawn.table}")
-    yield Text(words(f"brief.review.{kind}", asked=len(drawn.asked), decided=drawn.n_decided, table=table), "bold")
+    yield Text(words(f"brief.review.{kind}", n=len(drawn.asked), decided=drawn.n_decided, table=table), "bold")
     form = _form_text(sampled.form, words)
     yield Text(form) if sheet is None else replace(sheet, notes=[form])
 

@@ -33,16 +33,19 @@ def calibration_section(calibration: Calibration, words: Words) -> Section:
 
 def calibration_sheet(calibration: Calibration, words: Words) -> Sheet:
     """The threshold of the judge, how well it agrees with people, and people with each other."""
-    rows = []
-    if calibration.threshold is not None:
-        rows.append([words("calibration.threshold"), *_cells(calibration.threshold)])
-    rows += [[words(f"calibration.{name}"), *_cells(getattr(calibration, name))] for name in _RATES]
-    human = calibration.human
+    sheet, human = _rates_sheet(calibration, words), calibration.human
     if human is not None:
-        rows += [
+        sheet.rows += [
             [words("calibration.human_kappa", n=human.n), *_cells(human.kappa)],
             [words("calibration.judge_kappa", n=human.n), *_cells(human.judge_kappa)],
         ]
+    return sheet
+
+
+def _rates_sheet(calibration: Calibration, words: Words) -> Sheet:
+    """The threshold of the judge, and how well it agrees with people."""
+    names = [*(["threshold"] if calibration.threshold is not None else []), *_RATES]
+    rows = [[words(f"calibration.{name}"), *_cells(getattr(calibration, name))] for name in names]
     return Sheet([words(f"calibration.head.{name}") for name in ("what", "value", "interval")], rows)
 
 
@@ -54,8 +57,12 @@ def _brief_calibration(calibration: Calibration, look: Look) -> Iterator[Block]:
     if calibration.threshold is not None:
         texts.append(words("brief.calibration.threshold", threshold=number(calibration.threshold.value, 3)))
     yield Text(words("scores.between").join(texts), "bold")
-    cautions = calibration_cautions(calibration, words)
-    yield replace(calibration_sheet(calibration, words), notes=careful(cautions, look))
+    sheet, human = _rates_sheet(calibration, words), calibration.human
+    if human is not None:
+        kappa, judge_kappa = (number(of.value, 3) for of in (human.kappa, human.judge_kappa))
+        sheet.notes.append(words("notes.judge_beside_people", n=human.n, kappa=kappa, judge_kappa=judge_kappa))
+    sheet.notes += careful(calibration_cautions(calibration, words), look)
+    yield sheet
 
 
 def _agreement_text(judge: str, table: str, kappa: Estimate, basis: Calibration, words: Words) -> str:
