@@ -81,8 +81,8 @@ def test_zh_cmrc2018(tmp_path: Path) -> None:
     assert all(line.count("(0.") == 3 for line in means.values())
     shown = {line.split()[0]: line.rsplit("  ", 1)[1] for line in rows[5:]}
     assert shown == {"bm25-bigrams": "no difference shown", "bm25-both": "better", "lsa": "worse", "hybrid": "worse"}
-    answers = {line.split()[0]: line.split()[1:] for line in lines if line.startswith(("1-s", "2-s", "3-s"))}
-    assert list(answers) == ["1-sentence", "2-sentence", "3-sentence"]
+    answers = {line.split()[0]: line.split()[1:] for line in lines if line.startswith(("40-w", "80-w", "120-w"))}
+    assert list(answers) == ["40-words", "80-words", "120-words"]
     assert all(float(value) > 0.99 for values in answers.values() for value in values)
     assert any(line.startswith("Bigrams put the gold context higher than words for ") for line in lines)
     again = printed("zh_cmrc2018", "--data", data, "--output", tmp_path)

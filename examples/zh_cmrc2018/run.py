@@ -1,5 +1,5 @@
 """Chinese questions to Chinese contexts: BM25 with words, with bigrams and with both of them, LSA, and a hybrid; and
-answers of one to three sentences.
+answers of 40, 80 and 120 words at most.
 
 python examples/zh_cmrc2018/run.py [--data FOLDER]
 """
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data" / "zh_cmrc2018" / "beir"
 MEASURES = ("ndcg@10", "mrr@10", "recall@10")
 WORDS, BIGRAMS, BOTH = "bm25-words", "bm25-bigrams", "bm25-both"
-SENTENCES = (1, 2, 3)
+LENGTHS = (40, 80, 120)
 ANSWER_MEASURES = ("answer_recall", "contains", "token_f1", "faithfulness", "citation_support")
 WIDTH = 79
 
@@ -136,9 +136,9 @@ def print_words_against_bigrams(scores: sy.Scores, questions: sy.Questions) -> N
 def print_answers(asked: argparse.Namespace, questions: sy.Questions) -> None:
     """The sentences of the first contexts that fit the question best, weighed as answers; and one without support."""
     runs = list[Path]()
-    for n in SENTENCES:
-        settings = tables()[BOTH] | {"generate": {"kind": "extractive", "sentences": n}}
-        runs.append(pipeline(asked, f"{n}-sentence", settings).run(questions, asked.output / f"{n}-sentence").path)
+    for n in LENGTHS:
+        settings = tables()[BOTH] | {"generate": {"kind": "extractive", "words": n}}
+        runs.append(pipeline(asked, f"{n}-words", settings).run(questions, asked.output / f"{n}-words").path)
     verdicts = {folder.name: sy.judge(questions, folder) for folder in runs}
     scores = sy.evaluate(questions, runs, ANSWER_MEASURES, verdicts=verdicts, cluster="doc")
     print("\nAnswers of the sentences that fit best, judged by words (uncalibrated):")

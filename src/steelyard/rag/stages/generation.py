@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -19,9 +19,19 @@ from steelyard.base.limits import at_least
 from steelyard.base.settings import check_fields
 from steelyard.data.corpus import Passage
 from steelyard.io.source import Source
+from steelyard.judges.lexical.words import forms, is_number
 from steelyard.rag.registry import stage
 from steelyard.services.models.chat import ChatModel, fill_template
-from steelyard.text.scripts import CHINESE_STOPWORDS, CONTRACTED, ENGLISH_STOPWORDS, QUESTION_WORDS, language_of
+from steelyard.text.scripts import (
+    CHINESE_STOPWORDS,
+    CONTRACTED,
+    ENGLISH_STOPWORDS,
+    IDEOGRAPHS,
+    KANA,
+    QUESTION_WORDS,
+    language_of,
+    simplified,
+)
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.tokens import Tokenizer
 
@@ -31,6 +41,8 @@ DONT_KNOW: dict[Language, str] = {"en": "I don't know.", "zh": "我不知道。"
 _STOP_WORDS = ENGLISH_STOPWORDS | CHINESE_STOPWORDS | CONTRACTED | QUESTION_WORDS
 # A two-character token with one of these in it is grammar rather than matter: 是什, 么的, 哪个.
 _STOP_CHARACTERS = frozenset("的了吗呢吧么什谁哪怎是")
+_IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
+_WORD = re.compile(rf"[{IDEOGRAPHS}{KANA}]|[^\W{IDEOGRAPHS}{KANA}]+")
 
 _PLACEHOLDERS = ("{passages}", "{query}")
 
@@ -111,22 +123,26 @@ def prompt_digest(language: Literal["auto", "en", "zh"] = "auto", *, template: s
 @stage("generate", "extractive")
 @dataclass(frozen=True)
 class Extractive:
-    """Answers with the sentences that fit the question best, word for word, each with its [doc#chunk].
+    """Answers with the sentences that fit the question best, word for word, a line each, with their [doc#chunk].
 
-    sentences   how many at most
+    words   of the answer at most, a Chinese character as one; the best sentence is quoted whatever its length
 
     A word of the question counts idf = ln(1 + n / df) over the n sentences of the passages, stop words aside, each once
-    in a sentence and by its stem.  A sentence's score is the sum over its own words, and 0.6 times that over the other
-    words of its passage, headings included: "We release it within three days" answers under "Getting the deposit back".
-    A word that the answer has already counts 0.85.  Equal scores go by rank of passage, then by position.
+    in a sentence and by its stem; in Chinese a pair of neighbouring characters, and each character.  A sentence's score
+    is the sum over its own words, and 0.4 times that over the other words of its passage, headings included: "We
+    release it within three days" answers under "Getting the deposit back".  Where the question asks for a number ("how
+    long", "when", 多少), one that it does not have counts a tenth of all its words that the passages have.
+
+    The best sentence is quoted, and the next ones that the words are enough for, while they have 0.3 of its score; a
+    word that the answer has already counts 0.85.  Equal scores go by rank of passage, then by position.
 
     Headings, and the head and rule of a table, are never quoted, nor is a sentence that is in the answer already, or
     overlaps one in its document; one that a chunk cuts, only where no whole one has a word of the question.  The answer
-    has them in order of passage and position, white space folded.  Where the passages have no word of the question, or
-    nothing to quote, it is DONT_KNOW in the question's language.
+    has them in order of passage and position, white space folded.  Where the passages have no word of the question
+    (single Chinese characters aside), or nothing to quote, it is DONT_KNOW in the question's language.
     """
 
-    sentences: Annotated[int, at_least(1)] = 3
+    words: Annotated[int, at_least(1)] = 120
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -134,46 +150,55 @@ class Extractive:
     def answer(self, query: str, passages: Sequence[Passage]) -> str:
         """The best sentences with their citations, or that it does not know."""
         query_words = _content_tokens(query)
-        of_passages = [query_words & _content_tokens(passage.text or "") for passage in passages]
         sentences = [sentence for place, passage in enumerate(passages) for sentence in _quotable(passage, place)]
         # What a chunk cuts is quoted only where no whole sentence has a word of the question.
         whole = [sentence for sentence in sentences if not sentence.is_cut]
         for candidates in (whole, sentences, whole or sentences):
-            own = [query_words & _content_tokens(sentence.text) for sentence in candidates]
-            if any(own):
+            if any(query_words & _content_tokens(sentence.text) for sentence in candidates):
                 break
-        if not candidates or not any(of_passages):
+        if not candidates or not any(query_words & _content_tokens(passage.text or "") for passage in passages):
             return DONT_KNOW[language_of(query)]
-        return self._answer(candidates, own, of_passages)
+        selected = self._select(candidates, _Fit(query, passages, candidates))
+        return "\n".join(f"{sentence.folded} [{sentence.passage.chunk_id}]" for sentence in selected)
 
-    def _answer(self, sentences: Sequence[_Sentence], own: Sequence[Set[str]], of_passages: Sequence[Set[str]]) -> str:
-        """The best of the sentences; own are the words of the question in each, of_passages those in each passage."""
-        df = Counter(word for words in own for word in words)
-
-        def weight(words: Iterable[str]) -> float:
-            # fsum, since the order of a set must not move a bit of the score.
-            return math.fsum(math.log1p(len(sentences) / max(df[word], 1)) for word in words)
-
-        scores = [
-            weight(words) + _BESIDE * weight(of_passages[sentence.place] - words)
-            for sentence, words in zip(sentences, own, strict=True)
-        ]
-        selected, said = list[int](), set[str]()
+    def _select(self, sentences: Sequence[_Sentence], fit: _Fit) -> list[_Sentence]:
+        """The sentences that are quoted, in their order."""
+        scores = fit.scores()
+        least = _LEAST * max(scores)
+        selected, said, room = list[int](), set[str](), self.words
         left = [i for i, score in enumerate(scores) if score > 0]
-        while left and len(selected) < self.sentences:
-            best = max(left, key=lambda i: (scores[i] - _AGAIN * weight(own[i] & said), -i))
-            left.remove(best)
-            if not any(sentences[best].repeats(sentences[i]) for i in selected):
-                selected.append(best)
-                said |= own[best]
-        return " ".join(f"{sentences[i].folded} [{sentences[i].passage.chunk_id}]" for i in sorted(selected))
+        while left:
+            best = max(left, key=lambda i: (scores[i] - _AGAIN * fit.weight(fit.own[i] & said), -i))
+            selected.append(best)
+            said |= fit.own[best]
+            room -= sentences[best].n_words
+            left = [
+                i
+                for i in left
+                if scores[i] >= least and sentences[i].n_words <= room and not sentences[i].repeats(sentences[best])
+            ]
+        return [sentences[i] for i in sorted(selected)]
 
 
-_BESIDE = 0.6
+_BESIDE = 0.4
 """Weight of a word of the question that is elsewhere in a sentence's passage."""
+
+_OF_NUMBER = 0.1
+"""Weight of a number where one is asked for, as a share of all words of the question that the passages have."""
 
 _AGAIN = 0.15
 """Share of its weight that a word of the question loses once the answer has it."""
+
+_LEAST = 0.3
+"""Score of a sentence that is quoted, as a share of the best one's."""
+
+_ASKS_NUMBER = re.compile(
+    r"""\bhow\ (?:much|many|long|far|big|large|high|tall|deep|wide|heavy|often|old|full|fast|late|soon|early)\b
+    | (?:^|[.,;:?!]\s|\b(?:and|by|from|since|until)\s)when\b
+    | \bwhat\ (?:time|year|date|day|age|percentage|number|price)\b
+    | (?<![许很更])多[少久长大高远重深宽快] | 几(?![乎何率]) | 何时 | 什么时候 | 哪一?[年天月]""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 _HEADING = re.compile(r"#{1,6}\s|[\s:|-]+$")
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*---")
@@ -222,6 +247,11 @@ class _Sentence:
         """The text with every run of white space as one space."""
         return " ".join(self.text.split())
 
+    @cached_property
+    def n_words(self) -> int:
+        """Words, and Chinese characters."""
+        return len(_WORD.findall(self.text))
+
     @property
     def span(self) -> tuple[int, int] | None:
         """Offsets in the document; None where those of the passage are not those of its text."""
@@ -239,6 +269,38 @@ class _Sentence:
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
 
 
+class _Fit:
+    """How well sentences fit a question, by the words that they and their passages share with it.
+
+    own   the words of the question in each sentence
+    """
+
+    def __init__(self, query: str, passages: Sequence[Passage], sentences: Sequence[_Sentence]) -> None:
+        terms = _terms(query)
+        self.own = [terms & _terms(sentence.text) for sentence in sentences]
+        self._of_passages = [terms & _terms(passage.text or "") for passage in passages]
+        self._df = Counter(term for shared in self.own for term in shared)
+        self._query, self._sentences = query, sentences
+
+    def weight(self, terms: Iterable[str]) -> float:
+        """The sum of their idf."""
+        n = len(self._sentences)
+        # fsum, since the order of a set must not move a bit of the score.
+        return math.fsum(math.log1p(n / max(self._df[term], 1)) for term in terms)
+
+    def scores(self) -> list[float]:
+        """The score of each sentence; 0 where neither it nor its passage has a word of the question."""
+        asks_number = _ASKS_NUMBER.search(self._query) is not None
+        of_number = _OF_NUMBER * self.weight(frozenset().union(*self._of_passages))
+        scores = list[float]()
+        for sentence, own in zip(self._sentences, self.own, strict=True):
+            score = self.weight(own) + _BESIDE * self.weight(self._of_passages[sentence.place] - own)
+            if score and asks_number and not _numbers(sentence.text) <= _numbers(self._query):
+                score += of_number
+            scores.append(score)
+        return scores
+
+
 _PLAIN, _STEMMED = Tokenizer(chinese="bigrams", stem="none"), Tokenizer(chinese="bigrams", stem="english")
 
 
@@ -252,6 +314,19 @@ def _content_tokens(text: str) -> frozenset[str]:
         if re.split("['’]", token)[0] not in _STOP_WORDS
         and not (len(token) <= 2 and _STOP_CHARACTERS.intersection(token))
     )
+
+
+@lru_cache(maxsize=10_000)
+def _terms(text: str) -> frozenset[str]:
+    """The same, and single Chinese characters: 电池 and 充电 are about one thing."""
+    characters = _IDEOGRAPH.findall(simplified(text))
+    return _content_tokens(text).union(characters) - _STOP_WORDS - _STOP_CHARACTERS
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """The numbers of a text, in digits or words, that of a list's item aside."""
+    item = _ITEM.match(text)
+    return frozenset(form for form in forms(text[item.end() if item else 0 :]) if is_number(form))
 
 
 @stage("generate", "openai")
