@@ -17,9 +17,10 @@ from steelyard.reports.words import LANGUAGES, language_of_locale
 
 LANGUAGE_OPTION = "--lang"
 PLACE = re.compile(r"\{(\d+)\}")
-_VALUE = re.compile(r"[^A-Za-z]*|\S*|'[^']*'|\"[^\"]*\"|`[^`]*`")
-"""What is no message: no word, a single one, or something in quotes."""
+_VALUE = re.compile(r"[^A-Za-z]*|\S*|'[^']*'|\"[^\"]*\"|`[^`]*`|[\w@.=-]+(?:, [\w@.=-]+)+")
+"""What is no message: no word, a single one, something in quotes, or a list of names."""
 _WORD = re.compile("[A-Za-z]{2,}")
+_WITHIN_WORD = re.compile(r"[A-Za-z][\w-]")
 _SENTENCE = re.compile(r"(?<![\w'\"`/.-])[a-z]{2,} [a-z]{2,}(?![\w'\"`/=-])")
 _WIDE_MARKS = tuple("，。；：！？（）…")
 _WORD_START, _WORD_END = re.compile(r"[A-Za-z0-9'\"`{\[-]"), re.compile(r"[A-Za-z0-9'\"`}\]%]")
@@ -132,7 +133,9 @@ class _Template(NamedTuple):
             )
 
     def _may_be(self, *values: str) -> bool:
-        """True if no value goes beyond a colon behind a place, or beyond the bracket that it is in."""
+        """True if no value goes beyond a colon behind a place, or beyond its bracket, or begins within a word."""
+        if any(_WITHIN_WORD.search(piece[-1:] + value[:1]) for piece, value in zip(self.english, values, strict=False)):
+            return False
         first = f"{_BRACKETS.sub('', values[0])} "
         is_whole = (
             self.english[0] or self.english[1].startswith((":", ";", ",", " (")) or not (": " in first or "; " in first)
