@@ -119,7 +119,7 @@ def pages() -> dict[str, str]:
     return {"measures.md": measures(), "commands.md": commands()}
 
 
-MANY = "options of many commands"
+MANY = "arguments of many commands"
 
 
 def commands() -> str:
@@ -141,9 +141,9 @@ def commands() -> str:
 
 
 def _common(all_commands: Iterable[Command]) -> set[str]:
-    """Rows of options that three commands or more take as they are, outside of sections; of one name the commonest."""
-    options = [item for command in all_commands for item in command.arguments if not (item.usage or item.section)]
-    often = Counter((item.names[0], _row(item)) for item in options)
+    """Rows of arguments that three commands or more take as they are, outside of sections; of one name the commonest."""
+    arguments = [item for command in all_commands for item in command.arguments if not item.section]
+    often = Counter((item.usage or item.names[0], _row(item)) for item in arguments)
     commonest = {name: row for (name, row), n in reversed(often.most_common()) if n >= 3}
     return set(commonest.values())
 
@@ -154,7 +154,7 @@ def _command(name: str, command: Command, common: set[str]) -> Iterator[str]:
     usage = " ".join(item.usage for item in command.arguments if item.usage)
     yield f"```text\nsteelyard {name} [OPTIONS] {usage}".rstrip() + "\n```\n"
     yield from _table(item for item in command.arguments if not item.section and _row(item) not in common)
-    elsewhere = [f"`{item.names[0]}`" for item in command.arguments if _row(item) in common]
+    elsewhere = [f"`{item.usage or item.names[0]}`" for item in command.arguments if _row(item) in common]
     if elsewhere:
         yield f"\nAlso {', '.join(elsewhere)}, as [{MANY}](#{MANY.replace(' ', '-')})."
     sections = {item.section for item in command.arguments if item.section}
