@@ -141,7 +141,7 @@ def commands() -> str:
 
 
 def _common(all_commands: Iterable[Command]) -> set[str]:
-    """Rows of arguments that three commands or more take as they are, outside of sections; of one name the commonest."""
+    """Rows of arguments that three commands or more take as they are; of those with one name, the commonest."""
     arguments = [item for command in all_commands for item in command.arguments if not item.section]
     often = Counter((item.usage or item.names[0], _row(item)) for item in arguments)
     commonest = {name: row for (name, row), n in reversed(often.most_common()) if n >= 3}
