@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shlex
 import shutil
@@ -196,7 +197,9 @@ STATES: dict[str, Callable[[Path], None]] = {
 @cache
 def _folder(state: str) -> Path:
     """A folder in a state, made once; commands get copies of it."""
-    folder = Path(tempfile.mkdtemp(prefix="steelyard-screens-")) / "steelyard-demo"
+    parent = tempfile.mkdtemp(prefix="steelyard-screens-")
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    folder = Path(parent) / "steelyard-demo"
     STATES[state](folder)
     return folder
 
