@@ -115,7 +115,7 @@ def test_compare_corrects_by_labels_unless_they_shall_not(tmp_path: Path, monkey
     assert "corrected by labels of people (a: 40 labels, b: 40 labels)" in said(*words, *labels)
     assert said(*words, "--no-labels") == said(*words)
     report = ("report", *words[1:], *labels)
-    assert "labels of people that correct means" in said(*report)
+    assert "labels of people that correct means" in said(*report, "-v")
 
 
 def test_compare_and_report_refuse_two_judges_unless_told(files: Path) -> None:

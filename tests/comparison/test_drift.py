@@ -195,7 +195,7 @@ def test_it_is_said_in_every_format_and_language() -> None:
 def test_a_report_shows_it() -> None:
     report = sy.report(weighing(*two_runs()), measures=["faithfulness"])
     for name in ("table", "markdown", "html"):
-        assert "judge drift" in report.text(name, lang="en"), name
+        assert "judge drift" in report.text(name, lang="en", explain=True), name
     again = sy.Report.from_parts(json.loads(json.dumps(report.parts())))
     assert again.text("markdown", lang="zh") == report.text("markdown", lang="zh")
     assert "裁判偏移" in again.text("markdown", lang="zh")

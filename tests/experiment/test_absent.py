@@ -121,4 +121,4 @@ def test_commands_say_it(beir: Path, lang: str, note: str, of_documents: str, st
         assert stage in text("diagnose", truth, "--documents", "beir")
         text("report", truth, "--documents", "beir", "-o", f"{truth}.html")
         assert "Text of 3." in (beir / f"{truth}.html").read_text("utf-8")
-    assert in_report in text("report", "beir")
+    assert in_report in text("report", "beir", "-v")

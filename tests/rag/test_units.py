@@ -101,7 +101,7 @@ def test_a_run_over_whole_gold_documents_lists_documents(beir: Path) -> None:
     run = weighed(beir)
     assert run.folder.config["unit"] == "document"
     assert [str(m) for m in run.scores.measures][:2] == ["ndcg@10", "map"]
-    text = run.text(lang="en")
+    text = run.text(lang="en", explain=True)
     assert "chunks are evaluated as their documents, each at its best chunk" in text
     assert "unit:document" in text
     assert "on average" not in text
@@ -111,7 +111,7 @@ def test_the_unit_that_is_named_wins(beir: Path) -> None:
     run = weighed(beir, unit="chunk", k=4)
     assert run.folder.config["unit"] == "chunk"
     assert run.scores.recipe["unit"] == "chunk"
-    assert "each chunk of one counts by itself" in run.text(lang="en")
+    assert "each chunk of one counts by itself" in run.text(lang="en", explain=True)
     assert any(len(r.passages) > len({p.doc_id for p in r.passages}) for _, r in run.folder.responses())
     # By itself such a run is weighed as its configuration says, and by `evaluate` as the gold says.
     gated = sy.gate(run.folder.path, max_failed=0.5, truth=beir)
@@ -156,8 +156,8 @@ def test_candidates_reach_as_deep_as_they_did(beir: Path) -> None:
 def test_fewer_documents_than_k_are_noted(beir: Path) -> None:
     run = weighed(beir, k=9)
     assert Note("few_documents", {"k": 9, "n": 3}) in run.folder.notes
-    assert "k is 9, but there are only 3 documents" in run.text(lang="en")
-    assert "总共只有 3 篇文档" in run.text(lang="zh")
+    assert "k is 9, but there are only 3 documents" in run.text(lang="en", explain=True)
+    assert "总共只有 3 篇文档" in run.text(lang="zh", explain=True)
 
 
 def test_candidates_of_fewer_documents_than_are_looked_at_are_noted(beir: Path) -> None:
@@ -174,7 +174,9 @@ def test_measures_that_look_deeper_than_the_run_are_noted(beir: Path) -> None:
     run = weighed(beir, weigh={"measures": ["mrr@2", "recall@3", "map", "ndcg@10"]})
     noted = Note("lists_end", {"k": 2, "measures": ["recall@3", "ndcg@10"]})
     assert run.scores.notes == {"s": [noted]}
-    assert "Lists end at rank 2, the k of the run: recall@3, ndcg@10 would look deeper" in run.text(lang="en")
+    assert "Lists end at rank 2, the k of the run: recall@3, ndcg@10 would look deeper" in run.text(
+        lang="en", explain=True
+    )
     assert sy.evaluate(str(beir), run.folder.path, ["ndcg@10", "recall@3"]).notes == {
         "s": [Note("lists_end", {"k": 2, "measures": ["ndcg@10", "recall@3"]})]
     }
@@ -211,7 +213,7 @@ def test_a_sweep_of_chunkings_weighs_documents(beir: Path) -> None:
     config = configured(beir, sweep={"chunk": ["none", f"{HERE}:Stops"], "k": [1, 2]})
     swept = sweep(config)
     assert list(swept.measures) == ["ndcg", "recall", "precision", "mrr"]
-    text = swept.text(lang="en", seed=0)
+    text = swept.text(lang="en", seed=0, explain=True)
     assert "Documents are evaluated, so all measures compare across chunkings" in re.sub(r"\s+", " ", text)
     for folder in swept.folders:
         assert read_run_folder(folder).config["unit"] == "document"
@@ -228,13 +230,13 @@ def test_commands_take_the_unit(beir: Path) -> None:
         f'chunk = "{STAGES["chunk"]}"\nindex = "{STAGES["index"]}"\n[sweep]\nk = [1, 2]\n'
     )
     where = {"cwd": beir.parent}
-    assert "unit:document" in printed("run", "s.toml", "--unit", "document", "-o", "runs/d", **where)
-    assert "unit:document" not in printed("run", "s.toml", "-o", "runs/c", **where)
+    assert "unit:document" in printed("run", "s.toml", "--unit", "document", "-o", "runs/d", "-v", **where)
+    assert "unit:document" not in printed("run", "s.toml", "-o", "runs/c", "-v", **where)
     for command in ("evaluate", "compare", "diagnose", "report"):
         runs = ["beir", "c=runs/c", "d=runs/d"] if command != "evaluate" else ["beir", "runs/c"]
         texts = [printed(command, *runs, *options, **where) for options in ([], ["--unit", "chunk"])]
         assert texts[0] != texts[1]
     assert "unit:document" in printed(
-        "gate", "runs/c", "--truth", "beir", "--max-failed", "0.5", "--unit", "document", **where
+        "gate", "runs/c", "--truth", "beir", "--max-failed", "0.5", "--unit", "document", "-v", **where
     )
     assert "ndcg" in printed("sweep", "s.toml", "--unit", "document", **where).splitlines()[0]

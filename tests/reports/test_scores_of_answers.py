@@ -28,7 +28,7 @@ def report(gold: bool, measures: list[str]) -> sy.Report:
 
 @pytest.mark.parametrize("format", ["csv", "html", "json", "latex", "markdown", "table"])
 def test_every_format_holds_them(format: str) -> None:
-    text = report(True, ["faithfulness", "ndcg@5", "answer_recall"]).text(format, lang="en")
+    text = report(True, ["faithfulness", "ndcg@5", "answer_recall"]).text(format, lang="en", explain=True)
     assert "faithfulness" in text
     if format in ("markdown", "table", "html"):
         assert "0.5833 and 0.8333" in text

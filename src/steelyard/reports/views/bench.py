@@ -89,13 +89,15 @@ def _brief_load(bench: Bench, look: Look) -> Iterator[Block]:
     columns = columns_of("load achieved errors p50 p95", words, optional=True, short=True)
     columns.append(Column(words("bench.head.holds"), lambda row: _holds_text(row, words), optional=True))
     sheet = sheet_of(rows[first : first + _LEVELS], [Column(bench.config.name, row_name), *columns], n_labels=2)
-    tables = [*STREAMING(bench, words), *(RAMP(bench, words) if not rows else []), *([sheet] if rows else [])]
+    ramps = list(RAMP(bench, words))
+    tables = [*STREAMING(bench, words), *([sheet] if rows else ramps)]
     sheets = [replace(table, notes=[]) for table in tables]
     left_out = max(0, len(rows) - _LEVELS)
     sheets[-1].notes = [words("brief.load.levels", n=left_out)] if left_out else []
     is_closed = not of_loop(bench.throughput, "closed").is_empty()
     closed = [words("brief.load.closed")] if is_closed else []
-    sheets[-1].notes += careful([*dangers_of_bench(bench, words), *closed], look)
+    rising = [note for ramp in ramps for note in ramp.notes]
+    sheets[-1].notes += careful([*rising, *dangers_of_bench(bench, words), *closed], look)
     yield from sheets
 
 
