@@ -99,6 +99,13 @@ def test_a_passage_is_cut_to_the_width(text: str, width: int) -> None:
     assert "".join("".join(line.split()) for line in whole[3:]) == "".join(text.split())
 
 
+@pytest.mark.parametrize("line", ["A quoted sentence.", "摘录的句子。"])
+def test_each_line_of_an_answer_is_wrapped_by_itself(line: str) -> None:
+    answer = "\n".join([f"{line} [d#1]"] * 5)
+    lines = response_text(Response("why?", answer=answer), [], read_words("en"), k=5, width=40).splitlines()
+    assert lines[:6] == [f"Answer: {line} [d#1]", *[f"{line} [d#1]"] * 4, ""]
+
+
 def test_five_chunks_are_shown_until_more_is_typed(folder: Path) -> None:
     passages = tuple(Passage(f"d#{i}", "d", 0, 4, "text", 1.0) for i in range(7))
     response, words = Response("why?", passages, "Yes."), read_words("en")
@@ -127,7 +134,7 @@ def test_a_conversation_in_chinese(folder: Path) -> None:
     assert question.startswith("tea：4 篇文档，")
     assert rest[0] == f"你：{query}"
     assert rest[1].startswith("回答：")
-    assert rest[3].startswith("  1  1.000  [茶#1]  ")
+    assert any(line.startswith("  1  1.000  [茶#1]  ") for line in rest)
     assert any(line.startswith("数据集中的 q3：Hit@2 1.00、") for line in rest)
     names = {"tea", "empty", "exit", "more", "sea", "scales", *("Hit", "Precision", "Recall")}
     assert untranslated("\n".join(line for line in text.splitlines() if not line.startswith("     ")), names) == []

@@ -50,7 +50,8 @@ def response_text(
     whole              with all passages and the whole text of each
     """
     key, text = ("failed", response.error) if response.error else ("answer", response.answer)
-    lines = [*wrapped(words(f"chat.{key}", answer=text or ""), width), ""]
+    said = words(f"chat.{key}", answer=text or "")
+    lines = [*(piece for line in said.split("\n") for piece in wrapped(line, width)), ""]
     passages = list(zip(response.passages, cosines, strict=True))
     lines += (_whole_lines if whole else _short_lines)(passages, words, width)
     if question is not None:
