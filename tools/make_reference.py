@@ -119,7 +119,7 @@ def pages() -> dict[str, str]:
     return {"measures.md": measures(), "commands.md": commands()}
 
 
-MANY = "arguments of many commands"
+MANY = "many commands"
 
 
 def commands() -> str:
@@ -156,11 +156,11 @@ def _command(name: str, command: Command, common: set[str]) -> Iterator[str]:
     yield from _table(item for item in command.arguments if not item.section and _row(item) not in common)
     elsewhere = [f"`{item.usage or item.names[0]}`" for item in command.arguments if _row(item) in common]
     if elsewhere:
-        yield f"\nAlso {', '.join(elsewhere)}, as [{MANY}](#{MANY.replace(' ', '-')})."
+        yield f"\nAlso {', '.join(elsewhere)} ([{MANY}](#{MANY.replace(' ', '-')}))."
     sections = {item.section for item in command.arguments if item.section}
     links = [f"[{section}](#{section.replace(' ', '-')})" for section in sorted(sections)]
     if links:
-        yield f"\nFurther options say {' and '.join(links)}."
+        yield f"\nOptions for {' and '.join(links)}."
     yield ""
 
 
