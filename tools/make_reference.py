@@ -69,8 +69,8 @@ How to read an entry:
 
 - `precision[@k]` takes a cut-off: `precision@10` looks at the first 10 documents, `precision` at the whole list.
   `iprec@level` needs a recall level behind the `@`.
-- Parameters go in brackets: `recall(min_gain=2)@100`. The table of a measure has each with its default, the values
-  that it takes, and what it means; those of several measures are explained here.
+- Parameters go in brackets: `recall(min_gain=2)@100`. A measure has each with its default, the values that it
+  takes, and what it means; those of several measures are explained here.
 - Any of them takes a percentile in place of its mean: `ndcg@10:p10` is the value that a tenth of the questions do not
   reach, and `latency_ms:p95` is one of a [column of numbers](formats.md#one-table-for-every-number).
 - *range* is the smallest and the largest value, and *better* says which values are better.
@@ -136,7 +136,7 @@ def commands() -> str:
                     shared.setdefault(section, {}).setdefault(_row(item), item)
     for section, items in shared.items():
         if section:
-            parts += [f"## {section.capitalize()}\n", "\n".join(_table(items.values())), ""]
+            parts += [f"## {section.capitalize()}\n", "\n".join(map(_row, items.values())), ""]
     return "\n".join(parts)
 
 
@@ -153,7 +153,7 @@ def _command(name: str, command: Command, common: set[str]) -> Iterator[str]:
     yield f"{command.help}\n"
     usage = " ".join(item.usage for item in command.arguments if item.usage)
     yield f"```text\nsteelyard {name} [OPTIONS] {usage}".rstrip() + "\n```\n"
-    yield from _table(item for item in command.arguments if not item.section and _row(item) not in common)
+    yield from (_row(item) for item in command.arguments if not item.section and _row(item) not in common)
     elsewhere = [f"`{item.usage or item.names[0]}`" for item in command.arguments if _row(item) in common]
     if elsewhere:
         yield f"\nAlso {', '.join(elsewhere)} ([{MANY}](#{MANY.replace(' ', '-')}))."
@@ -164,13 +164,8 @@ def _command(name: str, command: Command, common: set[str]) -> Iterator[str]:
     yield ""
 
 
-def _table(items: Iterable[Argument]) -> Iterator[str]:
-    yield "| argument | meaning |\n|---|---|"
-    yield from map(_row, items)
-
-
 def _row(item: Argument) -> str:
-    return f"| {_spelled(item)} | {_meaning(item)} |"
+    return f"- {_spelled(item)}: {_meaning(item)}"
 
 
 def _spelled(item: Argument) -> str:
@@ -184,7 +179,7 @@ def _meaning(item: Argument) -> str:
     values = " " + ", ".join(f"`{value}`" for value in choices or ()) + "." if unsaid else ""
     default = item.settings.get("default")
     shown = shown_default(item.shown if default is argparse.SUPPRESS else default)
-    return f"{item.help}{values}{shown}".replace("|", "\\|")
+    return f"{item.help}{values}{shown}"
 
 
 def python() -> str:
@@ -224,8 +219,7 @@ def measures() -> str:
         families.setdefault(definition.kernel.__module__.rpartition(".")[2], []).append(definition)
     for module, family in families.items():
         title, about = FAMILIES[module]
-        links = " · ".join(f"[{definition.name}](#{definition.name})" for definition in family)
-        parts.append(f"## {title}\n\n{_wrapped(about)}\n\n{_wrapped(links)}\n")
+        parts.append(f"## {title}\n\n{_wrapped(about)}\n")
         parts += ["\n".join(_entry(definition, usual[definition.of_answers], shared)) for definition in family]
     return "\n".join(parts)
 
@@ -256,9 +250,8 @@ def _entry(definition: Definition, usual: Mapping[str, str], shared: Mapping[str
     yield f"### {definition.name}\n"
     yield f"`{usage(definition)}`\n"
     yield _wrapped(definition.doc) + "\n"
-    yield "| | |\n|---|---|"
-    yield from _rows({"parameters": ", ".join(also)} if also else {})
-    yield from _rows(own)
+    parameters = {"parameters": ", ".join(also)} if also else {}
+    yield from (f"- {name}: {text}" for name, text in {**parameters, **own}.items())
     yield ""
 
 
