@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.reports.contents import Contents
 from steelyard.reports.html import shell
 from steelyard.reports.html.sections import sections_page
@@ -24,7 +25,7 @@ from steelyard.reports.views.view import Paragraph, Section, Sheet
 from steelyard.reports.words import LaterWords, read_words
 from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, ROWS, Opened
 from tests.reports.pages import Page, check_nothing_acts
-from tests.reports.reports import EVIL, evil, judged_report, texts_report
+from tests.reports.reports import EVIL, evil, ids_weighing, judged_report, texts_report
 
 EN, ZH = read_words("en"), read_words("zh")
 PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -177,10 +178,14 @@ def test_commands_in_sentences_are_code_and_names_stay_names() -> None:
 
 
 @NO_CHROMIUM
-def test_ratings_of_every_level_are_pills_whose_text_is_whole(browser: Any, tmp_path: Path) -> None:
+def test_ratings_and_gates_are_pills_whose_text_is_whole(browser: Any, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="the report needs its extra")
-    from steelyard.reports.page.tables import ratings_table
+    from steelyard.reports.page.tables import gate_table, ratings_table
 
+    gated = sy.report(
+        ids_weighing(3), measures=("ndcg@5", "recall@5"), baseline="system-0", profile="document-qa", margin=0.05
+    )
+    assert gated.gate is not None
     report = texts_report()
     levels: list[dict[str, Any]] = [
         *({"level": level, "could_be": ()} for level in ("excellent", "good", "fair", "poor")),
@@ -192,26 +197,28 @@ def test_ratings_of_every_level_are_pills_whose_text_is_whole(browser: Any, tmp_
     file = tmp_path / "ratings.html"
     pages = {}
     for code, words in (("en", EN), ("zh", ZH)):
-        table = table_writer(words("page.how.tested"))(ratings_table(contents, words))
-        pages[code] = shell.Page(code, f"<header><h1>Ratings</h1></header>{table}")
+        write = table_writer(words("page.how.tested"))
+        table, checks = write(ratings_table(contents, words)), write(gate_table(gated.gate, gated, words))
+        pages[code] = shell.Page(code, f'<header><h1>Ratings</h1></header><div id="ratings">{table}</div>{checks}')
     file.write_text(page_html(pages, "en", style=read_part("page/report.css")), encoding="utf-8")
     tab = Opened(browser, file, ready="table")
-    assert tab.page.locator("thead th").all_inner_texts() == ["system", *(f"m{i}" for i in range(5))]
+    assert tab.page.locator("#ratings thead th").all_inner_texts() == ["system", *(f"m{i}" for i in range(5))]
     notes = tab.page.text_content(".how .notes")
     assert "m5: not rated: every level is out of reach here" in notes
     assert "m6: not measured." in notes
     cut = "pills => pills.filter((pill) => pill.scrollWidth > pill.clientWidth).map((pill) => pill.textContent)"
     for code in ("en", "zh"):
         tab.speak(code)
-        for width, media in ((1440, "screen"), (390, "screen"), (688, "print")):
+        for width, media in ((1440, "screen"), (390, "screen"), (A4["width"], "print")):
             tab.page.set_viewport_size({"width": width, "height": 900})
             tab.page.emulate_media(media=media)
             pills = tab.page.locator(".pill").all()
-            assert len(pills) == 5
+            assert len(tab.page.locator("#ratings .pill").all()) == 5 < len(pills)
             for pill in pills:
                 size, radius = pill.bounding_box(), pill.evaluate("pill => getComputedStyle(pill).borderRadius")
                 assert size["height"] < 30 or float(radius.removesuffix("px")) < size["height"] / 3, (code, width)
             assert tab.page.eval_on_selector_all(".pill", cut) == []
+        assert tab.page.evaluate(BEYOND_A4) == []
         tab.page.emulate_media(media="screen")
     tab.close()
 
