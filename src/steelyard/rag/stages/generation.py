@@ -238,11 +238,11 @@ class _Sentence:
     place: int
     is_cut: bool
 
-    @property
+    @cached_property
     def text(self) -> str:
         return (self.passage.text or "")[self.start : self.end]
 
-    @property
+    @cached_property
     def folded(self) -> str:
         """The text with every run of white space as one space."""
         return " ".join(self.text.split())
@@ -279,23 +279,23 @@ class _Fit:
         terms = _terms(query)
         self.own = [terms & _terms(sentence.text) for sentence in sentences]
         self._of_passages = [terms & _terms(passage.text or "") for passage in passages]
-        self._df = Counter(term for shared in self.own for term in shared)
+        df = Counter(term for shared in self.own for term in shared)
+        self._idf = {term: math.log1p(len(sentences) / max(df[term], 1)) for term in terms}
         self._query, self._sentences = query, sentences
 
     def weight(self, terms: Iterable[str]) -> float:
         """The sum of their idf."""
-        n = len(self._sentences)
         # fsum, since the order of a set must not move a bit of the score.
-        return math.fsum(math.log1p(n / max(self._df[term], 1)) for term in terms)
+        return math.fsum(self._idf[term] for term in terms)
 
     def scores(self) -> list[float]:
         """The score of each sentence; 0 where neither it nor its passage has a word of the question."""
-        asks_number = _ASKS_NUMBER.search(self._query) is not None
+        asks_number, of_query = _ASKS_NUMBER.search(self._query) is not None, _numbers(self._query)
         of_number = _OF_NUMBER * self.weight(frozenset().union(*self._of_passages))
         scores = list[float]()
         for sentence, own in zip(self._sentences, self.own, strict=True):
             score = self.weight(own) + _BESIDE * self.weight(self._of_passages[sentence.place] - own)
-            if score and asks_number and not _numbers(sentence.text) <= _numbers(self._query):
+            if score and asks_number and not _numbers(sentence.text) <= of_query:
                 score += of_number
             scores.append(score)
         return scores
@@ -311,8 +311,7 @@ def _content_tokens(text: str) -> frozenset[str]:
         stem
         for token, stem in zip(_PLAIN.tokens(text), _STEMMED.tokens(text), strict=True)
         # Of a contraction (don't, we're) the first part decides.
-        if re.split("['’]", token)[0] not in _STOP_WORDS
-        and not (len(token) <= 2 and _STOP_CHARACTERS.intersection(token))
+        if token.partition("'")[0] not in _STOP_WORDS and not (len(token) <= 2 and _STOP_CHARACTERS.intersection(token))
     )
 
 
