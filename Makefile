@@ -96,7 +96,7 @@ PIP_INSTALL := $(PIP) --quiet
 # is touched says whether pip is through.
 SIZES := s/^ *(Downloading|Using cached) ([A-Za-z0-9_.]*)-([0-9][^-]*)-.*( \([0-9.]+ MB\))$$/  \2 \3\4/p
 .venv/demo-installed: pyproject.toml | $(BIN)/python
-	@echo "Installing NumPy, Polars, SciPy, scikit-learn, Altair and what they need: about 160 MB to load"
+	@echo "Installing NumPy, Polars, SciPy, Altair and others: about 160 MB to load"
 	@rm -f $@; started=$$(date +%s); \
 	{ $(PIP) --progress-bar off --editable '.[rag,report]' && touch $@; } | sed -nE '$(SIZES)'; \
 	test -f $@ && echo "Installed in $$(($$(date +%s) - started)) s"

@@ -593,3 +593,42 @@ def test_what_reranking_gains_and_what_it_brings_are_tables_that_fit_a_page(tmp_
     assert money.header[:3] == ["system", "cost a question", "net a day"]
     assert not gains.notes
     assert "Break-even value" in money.notes[0]
+
+
+# Short screens -------------------------------------------------------------------------------------------------------
+
+
+def test_a_short_screen_has_the_reason_one_row_a_system_and_the_gravest_caution(tmp_path: Path) -> None:
+    lines = rerank_bench(tmp_path).text(lang="en", width=80).splitlines()
+    assert lines[0].startswith("Recommended: api@50. Of all that are shown to be better")
+    assert [line.split()[0] for line in lines if line.startswith(("bm25", "words@", "api@"))] == [
+        "bm25", "words@50", "api@50"
+    ]  # fmt: skip
+    assert "Careful: --prefer net would recommend bm25 (ndcg@10 0.300, $0 a day)." in " ".join(lines)
+    assert len(lines) <= 15
+    so_far = changed("choice", reason="best_so_far", not_inferior="open", needed=720)
+    text = rerank_bench(tmp_path, choice=so_far).text(lang="en")
+    assert "Careful: It is not shown to be less than 0.01 below the best, which takes about 720 questions." in text
+
+
+def test_a_short_screen_of_load_shows_the_levels_about_the_first_that_fails(tmp_path: Path) -> None:
+    bench = load_bench(tmp_path)
+    level, times = bench.throughput, bench.latency
+    rates = [10.0 * i for i in range(1, 13)]
+    failing = [rate >= 90 for rate in rates]
+    copies = {
+        "throughput": pl.concat([
+            level.with_columns(
+                rate=pl.lit(rate), holds=pl.lit(not fails), reason=pl.lit("backlog" if fails else None, pl.String)
+            )
+            for rate, fails in zip(rates, failing, strict=True)
+        ]),
+        "latency": pl.concat([times.with_columns(rate=pl.lit(rate)) for rate in rates]),
+    }  # fmt: skip
+    bench.__dict__.update(copies)
+    lines = bench.text(lang="en", width=80).splitlines()
+    shown = [line.split()[1] for line in lines if line.startswith("slow-server   ")]
+    assert shown == [f"{rate}/s" for rate in range(50, 130, 10)]
+    assert [line.split()[-1] for line in lines if line.startswith("slow-server   ")] == ["yes"] * 4 + ["no"] * 4
+    assert "... and 4 levels of load more." in lines
+    assert len(lines) <= 15
