@@ -96,8 +96,11 @@ def test_pages_print_whole_on_a4(browser: Any, opened: Opened, demo: Path, name:
     tab = opened if name == "report" else Opened(browser, demo / "answers.html", ready="main")
     page = tab.page
     page.set_viewport_size(A4)
-    page.emulate_media(media="print")
-    assert page.evaluate(BEYOND_A4) == []
+    for code in ("zh", "en"):
+        page.emulate_media(media="screen")
+        tab.speak(code)
+        page.emulate_media(media="print")
+        assert page.evaluate(BEYOND_A4) == []
     if name == "report":
         assert page.is_visible("#recipe pre")  # What is folded is on paper, where nothing can be unfolded.
         heads = {" ".join(text.split()) for text in page.locator("h2, summary, thead tr").all_inner_texts()}
