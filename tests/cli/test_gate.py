@@ -98,7 +98,7 @@ def test_latencies_of_a_run_folder_count(folder: Path, tmp_path: Path, capsys: p
         'better = "lower"\nlevels.ok = 200\n'
     )
     assert exits(folder, profile=str(profile)) == 3
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert " 175.1 " in out
     assert "latency_ms:p95: 1 of 80 questions failed; they count as slower than any limit." in out
     outputs = (folder / "outputs.jsonl").read_text()

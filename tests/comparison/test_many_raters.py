@@ -110,7 +110,7 @@ def test_too_many_raters_have_alpha_and_a_hint(lang: str, sentences: list[str]) 
     many = sy.agreement(crowd(120, 30), n_resamples=50, progress=lambda *call: done.append(call))
     assert (many.pairs, done) == ([], [])
     assert 0 < many.together["ordinal"].value < 1
-    text = many.text(lang=lang)
+    text = many.text(lang=lang, explain=True)
     for sentence in sentences:
         assert sentence in text
     against = sy.agreement(crowd(120, 30), reference="r0", n_resamples=50, progress=lambda *call: done.append(call))

@@ -93,7 +93,7 @@ def texts(own: Calibration | None, lang: str) -> tuple[str, str]:
     words = read_words(lang)
     run = judge_run(QUESTIONS, OUTPUTS, options=JudgeOptions(calibration=own, save=False))
     scores = sy.evaluate(QUESTIONS, {"run": OUTPUTS}, ["faithfulness"], verdicts=run.verdicts)
-    return run.text(lang=words.code, width=300), scores.text(lang=words.code, width=300, explain=True)
+    return run.text(lang=words.code, width=300, explain=True), scores.text(lang=words.code, width=300, explain=True)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -125,7 +125,7 @@ def test_the_command_takes_a_file_and_plans_with_it(tmp_path: Path) -> None:
     for name, lines in (("q.jsonl", QUESTIONS), ("o.jsonl", OUTPUTS)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = ["judge", str(tmp_path / "q.jsonl"), str(tmp_path / "o.jsonl"), "--calibration", str(tmp_path / "c.json")]
-    judged = steelyard(*command, "--into", str(tmp_path / "v.parquet"))
+    judged = steelyard(*command, "--into", str(tmp_path / "v.parquet"), "-v")
     assert "calibrated on 12 labels" in " ".join(judged.stdout.decode().split())
     assert sy.Verdicts.read(tmp_path / "v.parquet").recipe["calibration"] == calibration().summary
     assert steelyard(*command, "--dry-run", "--threshold", "0.9").returncode == 2

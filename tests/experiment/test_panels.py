@@ -100,7 +100,7 @@ def test_the_command_lets_judges_vote(folder: Path) -> None:
     run = judge_panel(str(folder / "q.jsonl"), f"o={folder / 'o.jsonl'}", members, save=folder / "other.parquet")
     assert sy.Verdicts.read(folder / "panel.parquet").records == run.verdicts.records
     text = run.text(lang="en", width=80).splitlines()
-    assert done.stdout.decode().splitlines()[:8] == text[:8]
+    assert done.stdout.decode().splitlines()[:6] == text[:6]
     scores = steelyard(
         "evaluate", "q.jsonl", "o=o.jsonl", "-m", "faithfulness", "--verdicts", "panel.parquet", "-v", cwd=folder
     )

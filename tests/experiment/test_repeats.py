@@ -136,8 +136,10 @@ def test_a_gate_and_a_report_show_the_components() -> None:
 
 def test_runs_that_are_alike_share_a_line() -> None:
     runs = {name: sy.Repeats([FIRST, FIRST, FIRST]) for name in ("bm25", "lsa")}
-    text = sy.gate(sy.evaluate(TRUTH, runs, "mrr"), profile="faq", max_failed=0.5).text(lang="en")
+    text = sy.gate(sy.evaluate(TRUTH, runs, "mrr"), profile="faq", max_failed=0.5).text(lang="en", explain=True)
     assert "bm25, lsa: mean of 3 runs, which are alike in mrr." in text
     assert "Standard deviations" not in text
-    differing = sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), profile="faq", max_failed=0.5).text(lang="zh")
+    differing = sy.gate(sy.evaluate(TRUTH, RUNS | runs, "mrr"), profile="faq", max_failed=0.5).text(
+        lang="zh", explain=True
+    )
     assert "3 次运行的平均，各次的 mrr 都相同" in differing

@@ -133,7 +133,7 @@ def test_it_is_written_with_a_gate(lang: str) -> None:
     verdict = sy.gate(scores, baseline="one", margin=0.1)
     assert verdict.signature == scores.signature
     note = words("scores.signature", line=scores.signature)
-    assert verdict.text(lang=words.code).count(note) == 1
+    assert verdict.text(lang=words.code, explain=True).count(note) == 1
     assert verdict.text("markdown", lang=words.code).count(note) == 1
     suites = ET.fromstring(verdict.text("junit", lang=words.code))
     values = [item.get("value") for item in suites.findall("testsuite/properties/property[@name='signature']")]

@@ -64,7 +64,9 @@ def test_they_are_kept_as_others_are(tmp_path: Path) -> None:
 def test_the_command_line_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(tmp_path, ROW)
     monkeypatch.chdir(tmp_path)
-    done = steelyard("evaluate", "checked.json", "checked.json", "-m", "faithfulness", "--verdicts", "checked.json")
+    done = steelyard(
+        "evaluate", "checked.json", "checked.json", "-m", "faithfulness", "--verdicts", "checked.json", "-v"
+    )
     assert done.returncode == 0, done.stderr
     assert b"ragchecker" in done.stdout
 

@@ -54,7 +54,7 @@ def test_another_encoding(folder: Path) -> None:
 def test_documents_of_no_length(folder: Path) -> None:
     (folder / "documents" / "empty.txt").write_bytes(b"")
     text = printed(*RUN, "-m", "recall@5", cwd=folder)
-    assert text.count("Note: 1 document is empty: empty\n") == 1
+    assert text.count("1 document is empty: empty. ") == 1
     assert "3 chunks of 4 documents" in text
     for name in small.TEXTS:
         (folder / "documents" / name).unlink()
@@ -86,7 +86,7 @@ def test_questions_that_cannot_be_asked(more: dict[str, object], told: str, fold
 
 def test_gold_that_is_nowhere_is_listed_and_counted(folder: Path) -> None:
     question(folder, evidence=[{"text": "a kraken"}])
-    text = " ".join(printed(*RUN, "-m", "recall@5", cwd=folder).split())
+    text = " ".join(printed(*RUN, "-m", "recall@5", "-v", cwd=folder).split())
     assert "1 of 4 gold pieces is in no chunk: text 'a kraken' of q9 (it is not in the corpus)" in text
     assert "1 question cannot be won, as no chunk holds any of the gold: q9; counted as 0." in text
     found = json.loads(printed("evaluate", "questions.jsonl", "out", "-m", "recall@5", "-f", "json", cwd=folder))
@@ -256,7 +256,7 @@ def test_ctrl_c_loses_nothing_and_the_same_command_completes_the_run(folder: Pat
     assert (folder / "asked").read_text().split("\n")[:-1] == [one["query"] for one in asked]  # each once
     whole = printed(*options, "--output", "whole", cwd=folder)
     assert _found(folder / "runs" / "search") == _found(folder / "whole")
-    assert resumed.partition("mean")[2] == whole.partition("mean")[2]
+    assert resumed.partition("mean")[2].replace("runs/search", "whole") == whole.partition("mean")[2]
 
 
 def _found(path: Path) -> list[dict[str, object]]:

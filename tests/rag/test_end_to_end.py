@@ -298,7 +298,7 @@ measures = ["recall@3"]
 """
     (folder / "far.toml").write_text(toml)
     server.script(RERANK, None, None, status(500))  # A question comes before all others.
-    text = printed("run", "far.toml", cwd=folder)
+    text = " ".join(printed("run", "far.toml", "-v", cwd=folder).split())
     assert "1 of 3 questions failed (1 at rerank); the same command asks them again. First q2: rerank: http://" in text
     assert "far: 1 of 3 questions failed and counts 0: q2." in " ".join(text.split())
     again = printed("run", "far.toml", cwd=folder)

@@ -23,6 +23,9 @@ NAMED = 4
 MOST_JUDGED = 0.995
 """Share of labelled documents from which on the others are not named."""
 
+_ENDS = tuple(".。!！?？…")
+"""Marks at the end of a sentence."""
+
 _ORIGINS = {
     "load_bundled", "candidates_before_reranking",
     "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
@@ -52,7 +55,8 @@ def careful(cautions: Iterable[str], look: Look, *, lines: int = 3) -> list[str]
 def _joined(cautions: Sequence[str], n_shown: int, look: Look) -> str:
     """The first cautions in a row, and the number of the others, with where they are."""
     words = look.words
-    text = words("brief.careful", listed=words("scores.between").join(cautions[:n_shown]))
+    shown = [text if text[-1:] in _ENDS else text + words("brief.stop") for text in cautions[:n_shown]]
+    text = words("brief.careful", listed=words("scores.between").join(shown))
     n = len(cautions) - n_shown
     return text + (words("brief.more" if look.format == "table" else "brief.below", n=n) if n else "")
 
