@@ -19,6 +19,10 @@ _OF_MEANS = ("level", "baseline", "relative")
 """Kinds of checks that a mean fails, and a diagnosis may explain."""
 
 
+_KEPT = ("baseline", "margin", "cluster", "questions")
+"""Options of `compare` that the report after it takes, too."""
+
+
 def evaluate(
     call: Call,
     truth: str,
@@ -54,8 +58,11 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
     """Compare the runs."""
     if options.get("movers") and call.format in ("csv", "latex"):
         raise InputError(f"--movers: rankings are not written as {call.format}; choose table, markdown or json")
-    named = [word for measure in measures for word in ("-m", measure)]
-    following = ["report", truth, *runs, *named, "-o", "report.html"]
+    words = [
+        *(("-m", measure) for measure in measures),
+        *((f"--{name}", str(options[name])) for name in _KEPT if name in options),
+    ]
+    following = ["report", truth, *runs, *(word for pair in words for word in pair), "-o", "report.html"]
     call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)
 
 
