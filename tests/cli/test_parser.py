@@ -43,9 +43,9 @@ def test_help_and_mistakes_wait_for_nothing(words: str, language: str) -> None:
         check=True,
         env=os.environ | {"LC_ALL": language},
     )
-    # The widths of Chinese characters are those that rich knows.
-    waits = "['rich']" if language and "用法" in done.stdout.decode() else "[]"
-    assert done.stdout.decode().splitlines()[-1] == waits
+    # The widths of Chinese characters are those that rich knows; a help without any line to wrap does without them.
+    waits = ("['rich']", "[]") if language and "用法" in done.stdout.decode() else ("[]",)
+    assert done.stdout.decode().splitlines()[-1] in waits
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -78,7 +78,7 @@ ADVICE: Mapping[str, tuple[Callable[[Path], Gate], str, Followed, str]] = {
         "count as one cluster: 24 questions in 12 clusters",
     ),
     "a measure of scores": (
-        lambda folder: gate(scores_file(folder), profile="faq"), r"weigh it with `(evaluate -m hit_rate@3)`",
+        lambda folder: gate(scores_file(folder), profile="faq"), r"measure it with `(evaluate -m hit_rate@3)`",
         measure_of_scores, "hit_rate@3",
     ),
 }  # fmt: skip

@@ -256,7 +256,7 @@ def test_what_a_bench_did_not_weigh_is_added_to_its_measures(tmp_path: Path) -> 
     line = "mrr, recall@5, precision@5: not measured; add to `measures` in the configuration of the bench"
     assert line in verdict.text(lang="en")
     assert "mrr、recall@5、precision@5：未测量；请加入评测配置的 `measures`" in verdict.text(lang="zh")
-    assert "weigh it with `evaluate -m mrr`" in gate(folder / "scores.json", profile="reranker").text(lang="en")
+    assert "measure it with `evaluate -m mrr`" in gate(folder / "scores.json", profile="reranker").text(lang="en")
     quality = gate(sy.evaluate({"q": {"a": 1}}, {"x": {"q": ["a"]}}, ["mrr", "map"]), profile="faq", min_questions=1)
     assert quality.signature is not None
     assert (quality.signature.measures, quality.signature.n) == (("mrr",), (1, 1))
