@@ -23,9 +23,10 @@ installed: .venv/dev-installed .venv/browser .venv/node
 types:
 	$(BIN)/mypy
 
-# One process runs all tests of a file, as these share what the file builds.
+# One process runs all tests of a file, as these share what the file builds.  Many wait, for a browser or another
+# process, so that three keep two cores busy.
 tests:
-	$(BIN)/pytest -q --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -q --numprocesses 3 --dist loadfile
 
 # Simulations too, and every property with all of its examples.
 test-thorough: .venv/dev-installed .venv/browser .venv/node

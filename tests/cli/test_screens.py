@@ -44,7 +44,7 @@ def test_a_screen_is_short_and_stays_as_it_is(name: str, lang: str) -> None:
     assert max(map(cell_size, lines_but_commands(text, lang))) <= 80
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", [pytest.param("en", marks=pytest.mark.slow), "zh"])
 @pytest.mark.parametrize("name", SCREENS)
 def test_a_screen_fits_a_narrow_terminal(name: str, lang: str) -> None:
     _, text = printed(SCREENS[name], lang, columns=60)

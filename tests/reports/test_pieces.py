@@ -123,8 +123,14 @@ def test_no_extra_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @NO_CHROMIUM
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("lang", "theme"),
+    [
+        ("en", "light"),
+        ("zh", "dark"),
+        *(pytest.param(*own, marks=pytest.mark.slow) for own in (("en", "dark"), ("zh", "light"))),
+    ],
+)
 def test_every_result_is_legible_in_a_notebook(
     lang: str, theme: str, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
