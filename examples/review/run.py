@@ -42,7 +42,7 @@ def main() -> None:
     decide("conflicts", "adjudication")
     steelyard("review import conflicts/adjudication.json --into runs/assistant")
     say("What that says of the judge, and of the system.")
-    steelyard(f"review report {REVIEWED}")
+    steelyard(f"review report {REVIEWED} -v")
     steelyard(f"evaluate {REVIEWED} -m faithfulness")
     say("By the corrected mean, good enough for a draft; to be published, not.")
     steelyard(GATE)
