@@ -74,7 +74,13 @@ def test_what_is_written_is_read_again(pairs: list[tuple[str, Response]]) -> Non
     assert [decode_response(encode_response(query_id, response)) for query_id, response in pairs] == pairs
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"qid": "q"}', '{"qid": "q", "query": "x", "retrieved": [1]}'])
+TIMES = '{"qid": "q", "query": "x", "retrieved": [], "latency_ms": {"total": %s}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "3", '{"qid": "q"}', '{"qid": "q", "query": "x", "retrieved": [1]}', TIMES % "[1]", TIMES % '"x"'],
+)
 def test_lines_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="is no line of a run"):
         decode_response(text)

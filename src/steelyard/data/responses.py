@@ -85,6 +85,14 @@ def _fields(passage: Passage) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None} if None in passage[:6] else fields
 
 
+def _milliseconds(stages: Mapping[str, Any]) -> Mapping[str, float]:
+    """Milliseconds of each stage; TypeError for what is no number."""
+    for stage, ms in stages.items():
+        if not isinstance(ms, int | float):
+            raise TypeError(f"latency_ms of {stage!r} is no number")
+    return stages
+
+
 def decode_response(line: bytes | str) -> tuple[str, Response]:
     """The question's id and the response of a line that `encode_response` wrote.
 
@@ -109,7 +117,7 @@ def decode_response(line: bytes | str) -> tuple[str, Response]:
             values["query"],
             passages,
             answer=values.get("answer"),
-            latency_ms=values.get("latency_ms") or {},
+            latency_ms=_milliseconds(values.get("latency_ms") or {}),
             candidates=None if candidates is None else tuple(candidates),
             error=values.get("error"),
             failed=values.get("failed"),
