@@ -252,7 +252,7 @@ COMMANDS = {
         runs.compare, "steelyard.comparison.comparison:compare", "steelyard.comparison.result:Comparison",
     ),
     "plan": Command(
-        "How many questions does a wished difference need? From a pilot, before more are labelled.",
+        "How many questions does it take to show a difference? From a pilot, before more are labelled.",
         [
             options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT,
             options.SAFE_CSV, *declared(*VERBS["plan"]), *options.SHOWN,

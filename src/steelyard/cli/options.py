@@ -157,7 +157,7 @@ OUTPUT = argument("--output", "-o", type=Path, writes=True, help="Write to this 
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 EXPLAIN = flag("--explain", "-v", help="Show everything: how it was computed, all notes, the signature to quote.")
 SHOWN = (EXPLAIN, LANG)
-"""How a result is shown on a terminal."""
+"""Options that choose how a terminal shows a result."""
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
 PROFILE = argument("--profile", "-p", help=PROFILE_HELP)
 OVERWRITE = flag("--overwrite", help="Ask again; the run that is there is replaced when the new one is whole.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, partial, reduce
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from steelyard.reports.words import LANGUAGES, language_of_locale
@@ -116,7 +115,7 @@ class _Template(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many characters are sure."""
+        """The number of characters outside of places."""
         return sum(map(len, self.english))
 
     @property
@@ -156,8 +155,8 @@ class _Template(NamedTuple):
         if has_words and has_advice and not is_after_place:
             return True
         n_places = int(not self.english[0] and self.english[1][:1] == ":")
-        said = [value for piece, value in zip(self.english, unchanged, strict=False) if not piece.endswith("`")]
-        return any(map(_SENTENCE.search, said[n_places:]))
+        sentences = [value for piece, value in zip(self.english, unchanged, strict=False) if not piece.endswith("`")]
+        return any(map(_SENTENCE.search, sentences[n_places:]))
 
     def filled(self, words: Sequence[str]) -> str:
         """The translation with values."""
@@ -238,6 +237,8 @@ def read_catalogue(folder: str) -> Mapping[str, str]:
 
 def texts_of(folder: str) -> Mapping[str, Sequence[tuple[str, str]]]:
     """Name of each file of a catalogue -> English and its translation, in their order."""
+    from importlib.resources import files  # English help does without.
+
     texts = {
         file.name: file.read_text(encoding="utf-8")
         for file in (files("steelyard.cli") / "translations" / folder).iterdir()

@@ -66,10 +66,10 @@ def compare(
     """
     check_names("compare", options, CompareOptions, WeighOptions)
     declared = CompareOptions.of(options)
-    given = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
-    weighing = given if isinstance(given, Weighing) else given.weighing
-    if isinstance(given, Scores) and (weighing is None or not measures):
-        scores = given
+    evaluated = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
+    weighing = evaluated if isinstance(evaluated, Weighing) else evaluated.weighing
+    if isinstance(evaluated, Scores) and (weighing is None or not measures):
+        scores = evaluated
     else:
         scores = weighing.scores(weighing.measures_or(measures, defaults.COMPARED_MEASURES), **counting(options))
     if weighing is None:

@@ -175,10 +175,10 @@ def judged_run(
     from steelyard.judges.registry import judging_command, make_judge
 
     if path is not None:
-        kept = opened_verdicts(path, run.name, choice.form)
-        by_default = kept.recipe["judge"] == {"name": DEFAULT_JUDGE, **make_judge(DEFAULT_JUDGE).recipe()}
-        if not (by_default and kept.are_of_others(run.answered().digest())):
-            return RunVerdicts(_checked(kept, run, questions), query_ids, "file", path.name)
+        verdicts = opened_verdicts(path, run.name, choice.form)
+        by_default = verdicts.recipe["judge"] == {"name": DEFAULT_JUDGE, **make_judge(DEFAULT_JUDGE).recipe()}
+        if not (by_default and verdicts.are_of_others(run.answered().digest())):
+            return RunVerdicts(_checked(verdicts, run, questions), query_ids, "file", path.name)
     if judge is not None and judge != DEFAULT_JUDGE:
         raise InputError(
             f"{run.name}: has no verdicts by {judge!r}; judge it first ({judging_command(judge)}), or leave out --judge"

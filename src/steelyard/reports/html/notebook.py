@@ -1,4 +1,4 @@
-"""What a notebook shows: results, and how far a call is."""
+"""Results and bars of progress in a notebook."""
 
 from __future__ import annotations
 

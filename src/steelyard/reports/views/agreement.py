@@ -108,7 +108,7 @@ def _brief_pairs(agreement: Agreement, words: Words) -> Sheet:
 
 
 def _cautions(agreement: Agreement, words: Words) -> Iterator[str]:
-    """What endangers the numbers, the gravest first."""
+    """Cautions about the numbers, the gravest first."""
     if agreement.reference is None and _grade(agreement) in ("undefined", "few"):
         yield from advice(agreement, words)
     yield from _unsure(agreement, words)
@@ -213,7 +213,7 @@ def _near(values: Mapping[str, float]) -> list[str]:
 
 
 def _counts_text(agreement: Agreement, words: Words) -> str:
-    """How many raters, items and labels there are, and which labels."""
+    """The numbers of raters, items and labels, and the labels."""
     ratings = agreement.ratings
     facts = {
         "raters": len(ratings.raters),

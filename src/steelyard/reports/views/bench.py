@@ -102,7 +102,7 @@ def _brief_load(bench: Bench, look: Look) -> Iterator[Block]:
 
 
 def _holds_text(row: Row, words: Words) -> str:
-    """Whether a level holds the objective, without why not."""
+    """The verdict on a level by the objective, without the reason."""
     if row["holds"] is None:
         return "–"
     return words("bench.yes") if row["holds"] else words("brief.load.open" if is_open(row) else "brief.load.no")

@@ -152,7 +152,7 @@ class _Summary:
             yield self._reason(self.best)
 
     def cautions(self) -> Iterator[str]:
-        """What endangers the recommendation: how far it may be below the best, and what others would recommend."""
+        """Cautions about the recommendation: how far it may be below the best, and what others would recommend."""
         row = self.recommended
         if (
             row is not None

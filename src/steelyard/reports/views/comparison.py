@@ -129,7 +129,7 @@ def _mean_and_mark(row: ComparisonRow, rows: Mapping[str, ComparisonRow]) -> str
 
 
 def comparison_cautions(comparison: Comparison, words: Words) -> Iterator[str]:
-    """What endangers the verdict, the gravest first."""
+    """Cautions about the verdict, the gravest first."""
     primary, rows = comparison.primary, comparison.rows[comparison.primary]
     if comparison.sensitivity is not None:
         yield from unlabelled_notes(comparison.sensitivity, 0, words)

@@ -46,7 +46,7 @@ def _brief(design: Design, look: Look) -> Iterator[Block]:
 
 
 def _cautions(design: Design, words: Words) -> Iterator[str]:
-    """What endangers the answer, the gravest first."""
+    """Cautions about the answer, the gravest first."""
     low, n_at_most = design.wished.power_low, design.wished.needed_high
     if low is not None and design.pilot is not None and design.pilot.n < (n_at_most or math.inf):
         yield words("brief.plan.spread", low=f"{100 * low:.0f}")

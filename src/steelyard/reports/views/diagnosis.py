@@ -422,7 +422,7 @@ def _first_advice(diagnosis: Diagnosis, words: Words) -> str:
 
 
 def _cautions(diagnosis: Diagnosis, best: str, words: Words) -> Iterator[str]:
-    """What endangers the numbers of the stages, the gravest first."""
+    """Cautions about the numbers of the stages, the gravest first."""
     yield from mistakes(diagnosis, best, words)
     yield from _untold_notes(diagnosis, words)
     yield from dangers(diagnosis.judges, words, n_systems=len(diagnosis.outcomes))

@@ -75,7 +75,7 @@ def _verdict_texts(verdicts: Verdicts, words: Words) -> Iterator[str]:
 
 
 def _cautions(run: JudgedRun, words: Words) -> Iterator[str]:
-    """What endangers the verdicts, the gravest first."""
+    """Cautions about the verdicts, the gravest first."""
     yield from _lost_notes(run.verdicts, words)
     yield from dangers({"": [*calibration_notes(run.verdicts.recipe)]}, words, n_systems=1)
 

@@ -73,7 +73,7 @@ def _grade_notes(grades: Grades, file: str, words: Words) -> Iterator[str]:
 
 
 def _cautions(grades: Grades, words: Words) -> Iterator[str]:
-    """What endangers the truth, the gravest first."""
+    """Cautions about the truth, the gravest first."""
     if grades.recipe["judge"]["name"] == "lexical":
         yield words("labelling.note.lexical")
     if grades.not_judged:

@@ -194,7 +194,7 @@ def brief_report(contents: Contents, look: Look) -> Iterator[Block]:
 
 
 def report_cautions(contents: Contents, words: Words) -> Iterator[str]:
-    """What endangers the conclusion, the gravest first."""
+    """Cautions about the conclusion, the gravest first."""
     scores, comparison = contents.scores, contents.comparison
     yield from mistakes(contents.diagnosis, scores.systems[contents.by_mean()[0]], words)
     yield from _one_sided(contents, words)

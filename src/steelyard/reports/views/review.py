@@ -78,7 +78,7 @@ def _brief_pool(pooled: PooledReview, look: Look) -> Iterator[Block]:
 
 
 def _form_text(form: Path, words: Words) -> str:
-    """What to do with a form."""
+    """Instruction for a form that was written."""
     return words("review.form", form=str(form), folder=str(form.parent))
 
 

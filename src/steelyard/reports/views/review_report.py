@@ -114,7 +114,7 @@ def calibration_texts(calibration: Calibration, words: Words, *, of_raters: bool
 
 
 def calibration_cautions(calibration: Calibration, words: Words, *, of_raters: bool = True) -> Iterator[str]:
-    """What endangers a calibration, the gravest first;   of_raters   as of `calibration_texts`"""
+    """Cautions about a calibration, the gravest first;   of_raters   as of `calibration_texts`"""
     yield from _label_notes(calibration, words)
     if calibration.human is None and of_raters:
         yield words("calibration.one_rater")
@@ -173,7 +173,7 @@ def _judge_texts(own: TableReview, words: Words) -> Iterator[str]:
 
 
 def _table_cautions(own: TableReview, words: Words) -> Iterator[str]:
-    """What endangers what is said of a table, the gravest first."""
+    """Cautions about what is said of a table, the gravest first."""
     for name in ("n_conflicts", "n_open", "n_cannot_say"):
         if n := getattr(own, name):
             yield words("brief.review.count", n=n, what=words(f"review.count.{name}"), total=own.n_asked)

@@ -148,7 +148,7 @@ _ACROSS = {"pieces", "characters", "answers"}
 
 
 def _cautions(swept: Swept, over_average: Lead | None, words: Words) -> Iterator[str]:
-    """What endangers the choice, the gravest first."""
+    """Cautions about the choice, the gravest first."""
     yield from (_swept_note(note, words) for note in swept.notes if is_grave(note.note))
     if over_average is not None and over_average.p > _ALPHA:
         yield words("brief.sweep.alike", n=len(swept.settings), p=p_text(over_average.p, sign=True))

@@ -202,7 +202,7 @@ def _notes(scores: Scores, words: Words) -> Iterator[str]:
 
 
 def _unjudged_notes(scores: Scores, words: Words) -> Iterator[str]:
-    """How many questions of each run are not judged."""
+    """Notes on the number of questions of each run that are not judged."""
     for system, ignored in zip(scores.systems, scores.unjudged_queries.tolist(), strict=True):
         if ignored:
             yield words("scores.unjudged", system=system, n=ignored)
@@ -391,7 +391,7 @@ def brief_sheets(
 
 
 def score_cautions(scores: Scores, words: Words) -> Iterator[str]:
-    """What endangers the means, the gravest first."""
+    """Cautions about the means, the gravest first."""
     yield from no_gold_notes(scores, words)
     yield from _judged_notes(scores, words)
     yield from lost_questions(scores, words)

@@ -70,7 +70,7 @@ def _verdict_text(tests: SelfTests, words: Words) -> str:
 
 
 def _cautions(tests: SelfTests, words: Words) -> Iterator[str]:
-    """What endangers the results, the gravest first."""
+    """Cautions about the results, the gravest first."""
     if (label := tests.always) is not None:
         yield words("selftest.note.always", label=words(f"judging.label.{label}"))
     if undecided := [test for test in tests.tests if test.result == "too_few" and test.n]:
