@@ -76,7 +76,7 @@ def test_bundled_questions_are_asked_where_none_are_named(tmp_path: Path) -> Non
         bench = load_test(f"{server.url}/v1/chat/completions", **options)
         asked = [body["messages"][0]["content"] for body in bodies(server, "/v1/chat/completions")]
     assert sorted(asked[1:]) == sorted(list(bundled_questions().values())[:5])
-    assert bench.folder.manifest["notes"] == [{"code": "load_bundled", "values": {"n": len(bundled_questions())}}]
+    assert {"code": "load_bundled", "values": {"n": len(bundled_questions())}} in bench.folder.manifest["notes"]
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_a_log_is_sent_as_it_came_and_asks_what_it_says(tmp_path: Path, no_calls
     assert set(CALLS) == {f"why is {i}?" for i in range(6)}
     assert bench.requests.filter(rate=240)["intended_s"].max() == pytest.approx(0.025)
     notes = [note["code"] for note in bench.folder.manifest["notes"]]
-    assert notes == ["load_replayed"]
+    assert set(notes) - {"load_late"} == {"load_replayed"}  # A busy machine may send late.
     n_calls = len(CALLS)
     assert load_test(ANSWER, speed=[1, 2], **options).requests.equals(bench.requests)
     assert len(CALLS) == n_calls
