@@ -222,7 +222,7 @@ def _with_column(path: Path, target: Path, **columns: pl.Expr) -> Path:
 
 _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "version 9, newer than this Steelyard; upgrade it": lambda path, target: _with_head(path, target, version=9),
-    "version 'a', not 2; judge again": lambda path, target: _with_head(path, target, version="a"),
+    "version 'a', not 3; judge again": lambda path, target: _with_head(path, target, version="a"),
     "`recipe.judge` is missing; judge again": lambda path, target: _with_head(path, target, recipe={}),
     "has verdicts on 2 questions, of 3; judge again": lambda path, target: _with_head(path, target, questions=3),
     "question 'q1': its lists of support differ in length": lambda path, target: _with_column(

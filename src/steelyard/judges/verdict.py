@@ -36,12 +36,14 @@ class Case:
     hypotheses  sentences or claims, each judged for itself
     query       what was asked, for a judge that wants to know
     table       what the verdicts are for
+    leads       of each hypothesis the text that it is understood by, as of `Unit`; empty where none has one
     """
 
     premise: str
     hypotheses: tuple[str, ...]
     query: str = ""
     table: VerdictTable = "support"
+    leads: tuple[str, ...] = ()
 
 
 class Judge(Protocol):
@@ -83,6 +85,8 @@ class Unit:
     no_claim     why it asserts nothing ("greeting", "question", "heading", "lead_in", "no_words", ...); empty where it
                  does, and is checked
     alternative  of a gold unit: which of several gold answers it is of, from 0
+    lead         what of the text before it is understood by: the sentence that leads in a list, the heads of a table's
+                 columns, the sentence that a pronoun refers to; empty where it is complete in itself
     """
 
     start: int
@@ -90,6 +94,7 @@ class Unit:
     text: str
     no_claim: str = ""
     alternative: int = 0
+    lead: str = ""
 
     @property
     def checkable(self) -> bool:

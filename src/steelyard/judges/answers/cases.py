@@ -76,9 +76,10 @@ def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iter
         asked["relevance", ()] = (0,)
     for key, places in asked.items():
         if places:
-            texts = _hypotheses(draft, key[0])
+            texts, leads = _hypotheses(draft, key[0])
             hypotheses = tuple(texts[place] for place in places)
-            yield AskedCase(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0]))
+            led = tuple(leads[place] for place in places) if any(leads) else ()
+            yield AskedCase(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0], led))
 
 
 def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
@@ -121,14 +122,15 @@ def _premise(draft: Draft, key: PremiseKey) -> str:
     return draft.spoken if of_answer else "\n\n".join(draft.texts[chunk] for chunk in places)
 
 
-def _hypotheses(draft: Draft, table: VerdictTable) -> list[str]:
-    """Hypotheses that may be asked of a premise, by place."""
+def _hypotheses(draft: Draft, table: VerdictTable) -> tuple[list[str], list[str]]:
+    """Hypotheses that may be asked of a premise, by place, and their leads, where they have any."""
     record = draft.record
     if table == "nuggets":
-        return [nugget.text for nugget in record.nuggets]
+        return [nugget.text for nugget in record.nuggets], []
     if table == "relevance":
-        return [draft.query]
-    return [unit.text for unit in (record.gold_units if table in ("said", "reach") else record.units)]
+        return [draft.query], []
+    units = record.gold_units if table in ("said", "reach") else record.units
+    return [unit.text for unit in units], [unit.lead for unit in units]
 
 
 def _joint_units(record: JudgedAnswer, by_chunk: bool) -> dict[PremiseKey, list[int]]:

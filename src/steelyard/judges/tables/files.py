@@ -27,16 +27,17 @@ from steelyard.judges.answers.cases import NOT_ASKED, drafts
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Label, Nugget, Problem, State, Unit, Verdict
 
-_KEY, _VERSION = "steelyard_verdicts", 2
+_KEY, _VERSION = "steelyard_verdicts", 3
 _SHAPE = Object(
     {"recipe": Object({"judge": Object({"name": str})}), "errors": Each(dict, int), "questions": int, "digest": str}
 )
 _AGAIN = "judge again (`steelyard judge`)"
 _Columns = dict[str, Any]
 _TEXTS, _PLACES = pl.List(pl.String), pl.List(pl.Int64)
-_UNIT: _Columns = {"start": _PLACES, "end": _PLACES, "text": _TEXTS, "no_claim": _TEXTS}
+_SPAN: _Columns = {"start": _PLACES, "end": _PLACES}
+_UNIT: _Columns = {**_SPAN, "text": _TEXTS, "no_claim": _TEXTS, "alternative": _PLACES, "lead": _TEXTS}
 _MARK: _Columns = {"mark": _TEXTS, "chunk": _PLACES, "problem": _TEXTS}
-_CITATION: _Columns = {"unit": _PLACES, "start": _PLACES, "end": _PLACES, **_MARK}
+_CITATION: _Columns = {"unit": _PLACES, **_SPAN, **_MARK}
 _NUGGET: _Columns = {"text": _TEXTS, "vital": pl.List(pl.Boolean), "credit": pl.List(pl.Float64), "reason": _TEXTS}
 _VERDICT: _Columns = {"verdict": _TEXTS, "score": pl.List(pl.Float64), "reason": _TEXTS}
 _TABLES = ("support", "correctness", "reach")
@@ -46,7 +47,7 @@ _SCHEMA = pl.Schema(
         "query_id": pl.String, "state": pl.String, "answer": pl.String, "answerable": pl.Boolean,
         "query": pl.String, "context": _TEXTS, "context_digests": _TEXTS, "gold_answers": _TEXTS,
         **{f"unit_{name}": dtype for name, dtype in _UNIT.items()},
-        **{f"gold_unit_{name}": dtype for name, dtype in {**_UNIT, "alternative": _PLACES}.items()},
+        **{f"gold_unit_{name}": dtype for name, dtype in _UNIT.items()},
         **{f"citation_{name}": dtype for name, dtype in _CITATION.items()},
         **{f"{table}_{name}": dtype for table in (*_TABLES, *_COLUMNS, "grade") for name, dtype in _VERDICT.items()},
         **{f"nugget_{name}": dtype for name, dtype in _NUGGET.items()},
@@ -135,7 +136,7 @@ def _row(record: JudgedAnswer) -> dict[str, Any]:
         "answerable": record.answerable, "query": record.query, "context": record.context,
         "context_digests": record.context_digests, "gold_answers": record.gold_answers,
         **_fields("unit", record.units, _UNIT),
-        **_fields("gold_unit", record.gold_units, (*_UNIT, "alternative")),
+        **_fields("gold_unit", record.gold_units, _UNIT),
         **_fields("citation", record.citations, _CITATION),
         **_fields("nugget", record.nuggets, _NUGGET),
         **{key: values for name, verdicts in {**tables, **columns, "grade": grade}.items()
@@ -163,7 +164,7 @@ def _record(row: Mapping[str, Any], verdict: Callable[..., Verdict]) -> JudgedAn
     """
     context, golds = row["context"], row["gold_answers"]
     units = tuple(Unit(*fields) for fields in _items(row, "unit", _UNIT))
-    gold_units = tuple(Unit(*fields) for fields in _items(row, "gold_unit", (*_UNIT, "alternative")))
+    gold_units = tuple(Unit(*fields) for fields in _items(row, "gold_unit", _UNIT))
     column = {name: _verdicts(row, name, verdict) for name in (*_TABLES, *_COLUMNS, "grade")}
     grade = column["grade"]
     n_chunks = len(context or ())

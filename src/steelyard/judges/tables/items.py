@@ -89,7 +89,7 @@ def restricted(record: JudgedAnswer, table: ItemTable, units: Sequence[int]) -> 
     >>> answer = JudgedAnswer("q", "answered", context=("c",), units=(Unit(0, 4, "Nine"), Unit(6, 9, "Ten")),
     ...                       support=rows, joint=(None, None), correctness=((), ()))
     >>> restricted(answer, "grounded", [1]).units
-    (Unit(start=6, end=9, text='Ten', no_claim='', alternative=0),)
+    (Unit(start=6, end=9, text='Ten', no_claim='', alternative=0, lead=''),)
     """
 
     def of_units(row: tuple[T, ...]) -> tuple[T, ...]:
