@@ -18,7 +18,7 @@ T = TypeVar("T")
 class Item:
     """A unit, or with "said" a gold unit, of an answer, that a person can decide on.
 
-    item_id   the same wherever query, unit and the texts that it is judged by are the same, in any run
+    item_id   the same wherever query, unit with its lead and the texts that it is judged by are the same, in any run
     unit      its place in the record
     """
 
@@ -35,10 +35,15 @@ def items(record: JudgedAnswer, table: ItemTable) -> tuple[Item, ...]:
     was not answered has none by "said", as there is nothing to look at.
     """
     return tuple(
-        Item(text_digest(json.dumps([table, record.query, unit.text, premise])), table, record.query_id, place)
+        Item(_item_id(table, record.query, unit, premise), table, record.query_id, place)
         for place, unit in enumerate(record.gold_units if table == "said" else record.units)
         if unit.checkable and (premise := _premise(record, table, place))
     )
+
+
+def _item_id(table: ItemTable, query: str, unit: Unit, premise: Sequence[str]) -> str:
+    texts = [unit.lead, unit.text] if unit.lead else unit.text
+    return text_digest(json.dumps([table, query, texts, premise]))
 
 
 def judged(record: JudgedAnswer, table: ItemTable, unit: int) -> Verdict | None:

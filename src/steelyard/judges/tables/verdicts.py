@@ -61,11 +61,11 @@ def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
 
 _Schema = Mapping[str, Any]
 _VERDICT: _Schema = {"verdict": pl.String, "score": pl.Float64, "reason": pl.String}
-_PLACE: _Schema = {"start": pl.Int64, "end": pl.Int64, "text": pl.String, "no_claim": pl.String}
+_PLACE: _Schema = {"start": pl.Int64, "end": pl.Int64, "lead": pl.String, "text": pl.String, "no_claim": pl.String}
 
 
-def _place(unit: Unit) -> tuple[int, int, str, str]:
-    return unit.start, unit.end, unit.text, unit.no_claim
+def _place(unit: Unit) -> tuple[int, int, str, str, str]:
+    return unit.start, unit.end, unit.lead, unit.text, unit.no_claim
 
 
 def _frame(schema: _Schema, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
@@ -231,7 +231,7 @@ class Verdicts(Shown):
 
     @cached_property
     def units(self) -> pl.DataFrame:
-        """A row a unit: query_id, unit, start, end, text, no_claim, and its verdict over the whole context.
+        """A row a unit: query_id, unit, start, end, lead, text, no_claim, and its verdict over the whole context.
 
         That is null where it asserts nothing, or there is no context.
         """
@@ -241,7 +241,7 @@ class Verdicts(Shown):
 
     @cached_property
     def gold_units(self) -> pl.DataFrame:
-        """A row a gold unit: query_id, gold_unit, gold_answer, start, end, text, no_claim."""
+        """A row a gold unit: query_id, gold_unit, gold_answer, start, end, lead, text, no_claim."""
         listed = ((r, n, unit) for r in self._listed for n, unit in enumerate(r.gold_units))
         rows = ((r.query_id, n, unit.alternative, *_place(unit)) for r, n, unit in listed)
         return _frame({"query_id": pl.String, "gold_unit": pl.Int64, "gold_answer": pl.Int64, **_PLACE}, rows)
