@@ -124,3 +124,9 @@ test("sentences are selected one after another", () => {
   assert.deepEqual(form.stepped(sentences, [1, 3], -1, true), [1, 2]);
   assert.deepEqual(form.stepped(sentences, [3, 3], 1, true), [3, 3]);
 });
+
+test("a text is cut at marks and at likely sentences, by code points", () => {
+  const parts = form.layers("😀one two three", [[1, 4]], [[0, 8], [9, 99]]).map(({ text, isMarked, isLikely }) => [text, isMarked, isLikely]);
+  assert.deepEqual(parts, [["😀", false, true], ["one", true, true], [" two", false, true], [" ", false, false], ["three", false, true]]);
+  assert.deepEqual(form.layers("", [], []), []);
+});

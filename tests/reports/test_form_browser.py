@@ -12,11 +12,21 @@ from typing import Any
 
 import pytest
 
+from steelyard.data.chunk_table import Place
 from steelyard.reports.form.form import Form, Opinion
 from steelyard.reports.form.page import form_html
 from steelyard.reports.words import read_words
 from tests.reports.browser import NO_CHROMIUM, Opened
-from tests.reports.forms import CONTEXT, adjudication_form, grades_form, hostile_form, item, quotes_form, verdicts_form
+from tests.reports.forms import (
+    CONTEXT,
+    PLACES,
+    adjudication_form,
+    grades_form,
+    hostile_form,
+    item,
+    quotes_form,
+    verdicts_form,
+)
 
 pytestmark = NO_CHROMIUM
 CASES = {case["label"]: case["file"] for case in map(json.loads,
@@ -76,7 +86,7 @@ def test_200_items_are_decided_with_the_keyboard_alone(browser: Any, tmp_path: P
 def test_a_reload_in_the_middle_loses_nothing(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, verdicts_form())
     page = tab.page
-    for key in ("1", "j", "m"):
+    for key in ("1", "m"):
         page.keyboard.press(key)
     page.keyboard.type("why? <b>")
     page.wait_for_function("() => history.state?.text.includes('why? <b>')")
@@ -95,9 +105,26 @@ def test_a_reload_in_the_middle_loses_nothing(browser: Any, tmp_path: Path) -> N
     tab.close()
 
 
-def test_the_judge_is_hidden_until_the_item_is_decided(browser: Any, tmp_path: Path) -> None:
+def test_the_judge_is_hidden_until_all_is_decided(browser: Any, tmp_path: Path) -> None:
+    tab = opened(browser, tmp_path, verdicts_form(3))
+    page = tab.page
+    page.keyboard.press("1")
+    page.keyboard.press("k")
+    assert (page.inner_text("#place"), page.inner_text("#judged")) == ("1 / 3", "")
+    page.keyboard.press("j")
+    page.keyboard.type("23")
+    assert page.inner_text("#notice").endswith("The judge's verdicts are shown now, too.")
+    for place in (1, 2, 3):
+        assert page.inner_text("#judged").startswith("Judge: ")
+        assert page.inner_text("#place") == f"{4 - place} / 3"
+        page.keyboard.press("k")
+    tab.close()
+
+
+def test_the_judge_is_shown_after_each_decision_by_an_option(browser: Any, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, verdicts_form())
     page = tab.page
+    page.keyboard.press("v")
     assert page.inner_text("#judged") == ""
     page.keyboard.press("3")
     assert lines(page, "#judged") == ["Judge: supported, score 0.90", "missing: 九点; numbers: 3"]
@@ -209,7 +236,7 @@ def test_conflicts_are_settled_without_names(browser: Any, tmp_path: Path) -> No
     tab = opened(browser, tmp_path, adjudication_form(), code="zh")
     page = tab.page
     assert lines(page, "#opinions") == ["标注者 A： 有依据", "as plain as day", "标注者 B： 无法判断"]
-    page.keyboard.press("n")
+    page.keyboard.type("vn")
     assert "裁判： 有依据，得分 0.90" in page.inner_text("#judged")
     file = saved(page)
     assert (file["rater"], labels(file)) == ("adjudication", {"item0": "not_found"})
@@ -281,8 +308,8 @@ def test_texts_stay_texts(browser: Any, tmp_path: Path, kind: str) -> None:
     for place in range(len(form.items)):
         assert page.inner_text("#place") == f"{place + 1} / {len(form.items)}"
         assert len(page.inner_text("#reading")) > 20
+        assert page.inner_text("#judged") == ""
         page.keyboard.press("1")
-        page.keyboard.press("j")
     assert page.query_selector("#form img, #form script, #form svg, #form b b") is None
     assert page.evaluate("document.scripts.length") == 4
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -318,11 +345,42 @@ def test_the_language_is_changed_in_place(browser: Any, tmp_path: Path) -> None:
     page.click("text=English")
     page.press("#rater", "Enter")
     assert page.evaluate("document.activeElement.id") == "reading"
-    page.keyboard.press("1")
+    page.keyboard.type("v1")
     page.click("text=中文")
     assert page.inner_text("#ask") == "这些文本是否支持这句话？"
     assert page.inner_text("#own h1") == "图书馆，十月"
     page.wait_for_function("""() => history.state?.text.includes('"language":"zh"')""")
     page.reload()
     assert "缺少“九点”" in page.inner_text("#judged")
+    tab.close()
+
+
+def test_it_opens_in_the_language_of_the_browser(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "form.html"
+    file.write_text(form_html(verdicts_form(), read_words("en"), by_browser=True), encoding="utf-8")
+    for locale, lang in [("zh-CN", "zh-Hans"), ("en-GB", "en"), ("fr-FR", "en")]:
+        tab = Opened(browser, file, ready="#rater", locale=locale)
+        assert tab.page.get_attribute("html", "lang") == lang
+        tab.speak("en" if lang != "en" else "zh")
+        tab.page.reload()
+        assert tab.page.get_attribute("html", "lang") == ("en" if lang != "en" else "zh-Hans")
+        tab.close()
+
+
+def test_texts_are_named_by_place_and_likely_sentences_come_after_the_first_decision(
+    browser: Any, tmp_path: Path
+) -> None:
+    places = [Place("手册.pdf", (3, 4)), Place("<b>fees</b>"), None]
+    items = [replace(own, places=places, likely=PLACES) for own in quotes_form().items]
+    tab = opened(browser, tmp_path, replace(quotes_form(), items=items), code="zh")
+    page = tab.page
+    heads = [head for head in page.inner_text(".premises").split("\n") if "·" in head]
+    assert heads == ["1 · 手册.pdf，第 3、4 页", "2 · <b>fees</b>"]
+    assert "fees#3" in page.inner_text(".premises")
+    assert page.query_selector(".likely") is None
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("q")
+    likely = [mark.inner_text() for mark in page.query_selector_all(".likely")]
+    assert likely == [CONTEXT[n][1][start:end] for n, start, end in PLACES]
+    assert page.query_selector("mark.quoted .likely") is not None
     tab.close()

@@ -35,6 +35,13 @@ class ChunkRow(NamedTuple):
     pages: tuple[int, ...] | None = None
 
 
+class Place(NamedTuple):
+    """Where a text is from: its document, and the pages (from 1) that it is on; none where they are unknown."""
+
+    doc: str
+    pages: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class ChunkTable:
     """n chunks as columns.
@@ -80,6 +87,12 @@ class ChunkTable:
     def row_of(self) -> Mapping[str, int]:
         """The row of each id."""
         return {id: row for row, id in enumerate(self.ids)}
+
+    def place(self, id: str) -> Place | None:
+        """Where a chunk is from; None for one whose document is unknown."""
+        row = self.row_of.get(id)
+        doc = None if row is None else self.docs[row]
+        return None if row is None or doc is None else Place(doc, self.pages[row] or ())
 
     @cached_property
     def has_text(self) -> bool:

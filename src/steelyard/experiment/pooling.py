@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.base.errors import InputError, OutputError
-from steelyard.data.chunk_table import Corpus
+from steelyard.data.chunk_table import Corpus, Place
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
 from steelyard.experiment.door.opening import System
@@ -21,10 +21,12 @@ class Pool:
 
     doc_ids   of each question, each once
     texts     of each document; of some there may be none
+    places    where each is from, as far as that is known of chunks
     """
 
     doc_ids: Mapping[str, Sequence[str]]
     texts: Mapping[str, str]
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @property
     def n_pairs(self) -> int:
@@ -47,7 +49,8 @@ def merged(pools: Sequence[Pool], questions: Questions) -> Pool:
                 )
     ids = [question.query_id for question in questions]
     listed = {id: [doc_id for pool in pools for doc_id in pool.doc_ids.get(id, ())] for id in ids}
-    return Pool({id: tuple(dict.fromkeys(docs)) for id, docs in listed.items()}, texts)
+    places = {doc_id: place for pool in reversed(pools) for doc_id, place in pool.places.items()}
+    return Pool({id: tuple(dict.fromkeys(docs)) for id, docs in listed.items()}, texts, places)
 
 
 def run_pool(system: System, depth: int, corpus: Corpus | None) -> Pool:
@@ -57,12 +60,15 @@ def run_pool(system: System, depth: int, corpus: Corpus | None) -> Pool:
     """
     doc_ids: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
+    places: dict[str, Place] = {}
     for run in system.runs:
         ranking = run.run.top(depth)
         for query_id, doc_id in ranking.select("query_id", "doc_id").iter_rows():
             doc_ids.setdefault(query_id, []).append(doc_id)
-        texts |= _texts(run, ranking["doc_id"].unique(maintain_order=True), corpus)
-    return Pool(doc_ids, texts)
+        retrieved, table = ranking["doc_id"].unique(maintain_order=True).to_list(), run.answered().table
+        texts |= _texts(run, retrieved, corpus)
+        places |= {id: place for id in retrieved if (place := table.place(id)) is not None}
+    return Pool(doc_ids, texts, places)
 
 
 def _texts(system: System, doc_ids: Iterable[str], corpus: Corpus | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -20,7 +20,7 @@ from steelyard.base.machine import timestamp
 from steelyard.base.progress import Progress, no_progress, usual_progress
 from steelyard.base.result import Result
 from steelyard.base.settings import check_arguments
-from steelyard.data.chunk_table import Corpus
+from steelyard.data.chunk_table import ChunkTable, Corpus, Place
 from steelyard.data.corpus import Chunks
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.opening import open_corpus, open_pool
@@ -287,12 +287,17 @@ def word_pool(
     """
     table = _texts_of(corpus, unit, of_runs or {})
     doc_ids, texts = list(table), list(table.values())
+    places = {} if corpus.chunks is None else _places_of(corpus.chunks, doc_ids)
     if len(texts) <= depth:
-        return Pool(dict.fromkeys(queries, doc_ids), table)
+        return Pool(dict.fromkeys(queries, doc_ids), table, places)
     index = BM25()
     index.build(texts, None)
     hits = {query_id: index.search(query, None, depth)[0] for query_id, query in queries.items()}
-    return Pool({query_id: [doc_ids[place] for place in places.tolist()] for query_id, places in hits.items()}, table)
+    return Pool({query_id: [doc_ids[place] for place in hit.tolist()] for query_id, hit in hits.items()}, table, places)
+
+
+def _places_of(chunks: ChunkTable, ids: Sequence[str]) -> dict[str, Place]:
+    return {id: place for id in ids if (place := chunks.place(id)) is not None}
 
 
 def _texts_of(corpus: Corpus, unit: Unit, of_runs: Mapping[str, str | None]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from steelyard.rag.labelling import open_pooled
 from steelyard.reports.form.form import Form, FormItem, Opinion
 from steelyard.reports.form.page import check_free, write_form
 from steelyard.reports.html.shell import in_each_language
-from steelyard.reports.words import Words, read_words
+from steelyard.reports.words import read_words
 from steelyard.reviewing.forms import INTO, NAME, ItemsFile, ListedItem, review_id_of
 from steelyard.reviewing.pools import (
     PooledItem,
@@ -67,7 +67,7 @@ def sample_review(
     labels    where samples and decisions are kept: a path, or system -> path; by default in the run folders
     other_judges   whose verdicts are in the run folders too: items that they differ on are drawn more
     title, instructions   of the form, in place of its own
-    lang      the language in which it opens
+    lang      the language in which it opens; by default that of the browser that it is opened in
     Raises    InputError for outputs that have no place for labels, for a sample drawn by other verdicts, and where
               there is nothing to ask; OutputError where a form is there already, or another process writes
     """
@@ -84,7 +84,7 @@ def sample_review(
         else:
             unit: Drawn = "answer" if whole_answers else "item"
             drawn = next_round(systems, table, n=n, width=width, unit=unit, seed=seed)
-        form, items = _write(drawn, Path(output), read_words(lang), title, instructions)
+        form, items = _write(drawn, Path(output), lang, title, instructions)
         for file, review in drawn.reviews.items():
             review.keep(file)
     return SampledReview(drawn, form, items, files)
@@ -103,11 +103,12 @@ def _files(systems: Sequence[ReviewedSystem]) -> list[Path]:
     return list(dict.fromkeys(own.file for own in systems if own.file is not None))
 
 
-def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: str) -> tuple[Path, Path]:
+def _write(drawn: Round, folder: Path, lang: str | None, title: str, instructions: str) -> tuple[Path, Path]:
     """Write the form of a round, and the list of what it asks.
 
     Raises   OutputError.
     """
+    words = read_words(lang)
     listed = [
         ListedItem(own.item.item_id, own.item.query_id, own.record.query, text=own.unit.text, systems=own.systems)
         for own in drawn.asked
@@ -129,14 +130,15 @@ def _write(drawn: Round, folder: Path, words: Words, title: str, instructions: s
         "verdicts", table=drawn.table, review_id=review_id, adjudicating=drawn.adjudicating, seed=drawn.seed,
         files=files, items=listed,
     )  # fmt: skip
-    return write_form(folder, form, items, words)
+    return write_form(folder, form, items, words, by_browser=lang is None)
 
 
 def _form_item(own: AskedItem) -> FormItem:
     verdict = own.verdict
     return FormItem(
         own.item.item_id, own.record.query, own.premises, hypothesis=own.unit.text, table=own.item.table,
-        answer=own.answer, span=(own.unit.start, own.unit.end), candidate=own.candidate,
+        answer=own.answer, span=(own.unit.start, own.unit.end), places=own.places,
+        candidate=own.candidate,
         judged=None if verdict is None else Opinion(verdict.label, verdict.score, verdict.reason),
         opinions=[Opinion(decision.label, None, decision.note) for decision in own.decisions],
     )  # fmt: skip
@@ -201,7 +203,7 @@ def pool_review(
         task, table="", review_id=review_id, adjudicating=adjudicate, seed=seed, files={INTO: target}, items=listed,
         scale=gains, scale_name=own_scale.name, unit=unit,
     )  # fmt: skip
-    written = write_form(folder, form, items, words)
+    written = write_form(folder, form, items, words, by_browser=lang is None)
     if task == "quotes":
         copy_questions(Path(str(questions)), target)
     return PooledReview(task, asked, n_pool, n_before, *written, target)
@@ -219,6 +221,8 @@ def _pooled_item(own: PooledItem, adjudicate: bool) -> FormItem:
         own.item_id,
         own.query,
         own.texts,
+        places=own.places,
+        likely=own.likely,
         judged=Opinion(pair.gain, None, pair.reason) if by_judge else None,  # type: ignore[union-attr, arg-type]
         opinions=[Opinion(gain) for gain in raters_of(pair).values()] if adjudicate and pair is not None else (),
     )

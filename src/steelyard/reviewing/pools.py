@@ -12,12 +12,14 @@ import polars as pl
 from steelyard.base.choices import PoolTask
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.result import Result
+from steelyard.data.chunk_table import Place
 from steelyard.data.question_files import read_lines
 from steelyard.data.questions import Questions
 from steelyard.experiment.pooling import Pool
 from steelyard.io.source import Source
 from steelyard.io.write import write_text
 from steelyard.judges.grading.grades import PEOPLE, GradedPair, Grades, Scale
+from steelyard.judges.lexical.readings import best_sentence
 from steelyard.judges.people.review import ADJUDICATION
 from steelyard.judges.verdict import text_digest
 from steelyard.reviewing.sampling import in_random_order
@@ -31,6 +33,7 @@ class PooledItem:
     """Pooled item that a person is asked about: a document to grade, or a question with texts to quote.
 
     texts   (id, text);   pair   what is known of the grade already
+    places  of each text where it is from, None where only its id is known
     """
 
     item_id: str
@@ -38,6 +41,13 @@ class PooledItem:
     query: str
     texts: Sequence[tuple[str, str]]
     pair: GradedPair | None = None
+    places: Sequence[Place | None] = ()
+
+    @property
+    def likely(self) -> list[tuple[int, int, int]]:
+        """Of each text the sentence that has most words of the question: number of the text, start and end."""
+        spans = [(n, best_sentence(self.query, text)) for n, (_, text) in enumerate(self.texts)]
+        return [(n, *span) for n, span in spans if span is not None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +96,7 @@ def pairs_to_grade(
             queries[key[0]],
             [(key[1], pool.texts[key[1]])],
             pairs.get(key),
+            [pool.places.get(key[1])],
         )
         for key in wanted
     }
@@ -107,8 +118,9 @@ def questions_to_quote(asked: Questions, pool: Pool, into: Path) -> tuple[list[P
     for question in asked:
         texts = [(d, pool.texts[d]) for d in pool.doc_ids.get(question.query_id, ()) if d in pool.texts]
         if texts and question.query_id not in decided:
+            places = [pool.places.get(doc_id) for doc_id, _ in texts]
             item_id = text_digest(json.dumps(["quotes", question.query_id, question.query, texts]))
-            items.append(PooledItem(item_id, question.query_id, question.query or "", texts))
+            items.append(PooledItem(item_id, question.query_id, question.query or "", texts, places=places))
     if not items:
         raise InputError(f"{asked.name}: all questions with pooled texts have evidence already, so nothing is to quote")
     return items, len(asked), len(decided)

@@ -16,6 +16,7 @@ from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.base.short_repr import one_line
+from steelyard.data.chunk_table import Place
 from steelyard.judges.answers.cases import ContextChunk, contexts
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.lexical.readings import best_sentence, evidence_scores
@@ -45,6 +46,7 @@ class AskedItem:
     record      of the answer that it is of;   premises   (id, text) of what it is decided by
     systems     the names of all that have it;   judge   whose verdict it is
     decisions   of people so far, for those who settle conflicts
+    places      of each premise where it is from; empty of those that are no chunks
     """
 
     item: Item
@@ -53,6 +55,7 @@ class AskedItem:
     systems: Sequence[str]
     judge: str
     decisions: Sequence[Decision] = ()
+    places: Sequence[Place | None] = ()
 
     @property
     def unit(self) -> Unit:
@@ -103,12 +106,14 @@ def asked_items(
                 first.setdefault(item.item_id, (own, record, item))
     used = {own.name: own for own, _, _ in first.values()}
     texts = {name: contexts(own.system.answered()) for name, own in used.items()}
+    tables = {name: own.system.answered().table for name, own in used.items()}
     asked = {
         item_id: AskedItem(
-            item, record, _premises(own, record, item, texts[own.name]), names[item_id], own.verdicts.judge,
-            wanted[item_id],
+            item, record, premises, names[item_id], own.verdicts.judge, wanted[item_id],
+            [tables[own.name].place(id) for id, _ in premises] if table in ("grounded", "joint") else (),
         )
         for item_id, (own, record, item) in first.items()
+        for premises in [_premises(own, record, item, texts[own.name])]
     }  # fmt: skip
     places = {
         query_id: n for n, query_id in enumerate(in_random_order([*{a.item.query_id for a in asked.values()}], seed))

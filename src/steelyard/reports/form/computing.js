@@ -185,3 +185,14 @@ export function stepped(sentences, [first, last], step, isExtended) {
   const at = Math.min(Math.max(last + step, 0), sentences.length - 1);
   return isExtended ? [Math.min(first, at), at] : [at, at];
 }
+
+// A text cut at two lists of passages [start, end], which may overlap: [{text, isMarked, isLikely}].
+export function layers(text, marks, likely) {
+  const points = Array.from(text);
+  const bounds = new Set([0, points.length, ...[...marks, ...likely].flat()]);
+  const cuts = [...bounds].filter((at) => at <= points.length).sort((a, b) => a - b);
+  const covers = (rows, at) => rows.some(([start, end]) => start <= at && at < end);
+  return cuts.slice(1).map((end, i) => ({
+    text: points.slice(cuts[i], end).join(""), isMarked: covers(marks, cuts[i]), isLikely: covers(likely, cuts[i]),
+  }));
+}

@@ -161,7 +161,7 @@ function showBar() {
   const about = [work.isKept ? say("kept") : say("not_kept"), waiting ? say("unfiled", { n: waiting }) : work.filed && say("saved")];
   byId("kept").replaceChildren(about.filter(Boolean).join(say("between")));
   byId("kept").classList.toggle("problem", !work.isKept);
-  byId("notice").textContent = notice() || (left ? "" : say(waiting ? "all_done" : "all_filed"));
+  byId("notice").textContent = notice() || (left ? "" : say(waiting ? "all_done" : "all_filed") + (hasJudge ? say("judge_shown") : ""));
   showItems();
   byId("page").style.setProperty("--bar", `${byId("own").parentElement.offsetHeight}px`);
 }
@@ -198,7 +198,7 @@ function show() {
   if (item === null) return;
   showBar();
   showDock(item);
-  if (form.kind === "quotes") showReading(item);
+  if (form.kind === "quotes" || item.likely.length) showReading(item);
   for (const name of ["showsOpen", "showsJudge", "hasKeys"]) if (byId(name)) byId(name).checked = work[name];
   if (document.activeElement !== byId("note")) byId("note").value = decisionAt(work.place)?.note ?? "";
 }

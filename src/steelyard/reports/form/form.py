@@ -9,12 +9,17 @@ from dataclasses import dataclass
 
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
+from steelyard.data.chunk_table import Place
 from steelyard.judges.people.review import ADJUDICATION
 from steelyard.reviewing.forms import Kind
 from steelyard.text.spans import Span
 
 Worded = str | Mapping[str, str]
 """A text in every language of the page, or one in each by its code."""
+
+
+Passage = tuple[int, int, int]
+"""A number of a premise, and where in it a passage starts and ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,9 @@ class FormItem:
     hypothesis   the sentence that is decided on; "" where grades or quotes are asked for
     table        whether the premises are a context, gold answers, or an answer
     answer       where the sentence is from, "" where that is not shown;   span   the sentence's characters in it
+    places       of each premise where it is from, None where only its id is known; empty where all are
     candidate    (number of a premise, first character, the one behind the last): what is most likely decisive
+    likely       the same of sentences in several premises, underlined after the first decision in the form
     judged       what the judge says, which is hidden until the item is decided
     opinions     what people have said: for an adjudication, which shows them as A, B, ...
     """
@@ -51,7 +58,9 @@ class FormItem:
     table: ItemTable = "grounded"
     answer: str = ""
     span: Span | None = None
-    candidate: tuple[int, int, int] | None = None
+    places: Sequence[Place | None] = ()
+    candidate: Passage | None = None
+    likely: Sequence[Passage] = ()
     judged: Opinion | None = None
     opinions: Sequence[Opinion] = ()
 
@@ -62,9 +71,8 @@ class FormItem:
         """
         if self.span is not None and not 0 <= self.span[0] <= self.span[1] <= len(self.answer):
             raise InputError(f"item {self.item_id!r}: its answer of {len(self.answer)} characters has no {self.span}")
-        if self.candidate is not None:
-            place, start, end = self.candidate
-            texts = dict(enumerate(text for _, text in self.premises))
+        texts = dict(enumerate(text for _, text in self.premises))
+        for place, start, end in (*([self.candidate] if self.candidate is not None else []), *self.likely):
             if place not in texts or not 0 <= start <= end <= len(texts[place]):
                 raise InputError(f"item {self.item_id!r}: premise {place} has no characters {start} to {end}")
 

@@ -3,8 +3,8 @@ import { stretches } from "../html/texts.js";
 import { element } from "../html/elements.js";
 import { has, language, say } from "../html/shell.js";
 import { form, keyed, named, visible, worded } from "./base.js";
-import { choiceOf, choicesOf, isDecided, sentencesOf, stepped } from "./computing.js";
-import { decisionAt, work } from "./keeping.js";
+import { choiceOf, choicesOf, isDecided, layers, sentencesOf, stepped } from "./computing.js";
+import { decisionAt, hasBegun, isDone, work } from "./keeping.js";
 
 const LONG = 600;
 
@@ -18,13 +18,32 @@ function marked(text, marks, options) {
   return parts.map(([part, isMarked]) => (isMarked ? element("mark", options, part) : part));
 }
 
-function premise([name, text], number, item, quotes) {
-  const own = quotes.filter(({ doc }) => doc === name).flatMap(({ start, end }) => [start, end]);
-  const candidate = item.candidate?.[0] === number ? item.candidate.slice(1) : [];
+// The passages of a premise that are marked: its quotes, or the candidate; and what is likely, which is not shown before the
+// first decision.
+function passages(name, number, item, decision) {
+  const within = (rows) => rows.filter(([at]) => at === number).map(([, start, end]) => [start, end]);
+  const quotes = (decision?.quotes ?? []).filter(({ doc }) => doc === name).map(({ start, end }) => [start, end]);
+  const marks = form.kind === "quotes" ? quotes : within(item.candidate ? [item.candidate] : []);
+  return { marks, likely: hasBegun() ? within(item.likely) : [] };
+}
+
+// Where a text is from, in the words that people know it by; its id where that is all there is.
+function placeName(name, number, place) {
+  if (!place) return visible(name) || String(number + 1);
+  const [doc, pages] = place;
+  const where = pages.length ? say("page_of", { doc: visible(doc), pages: pages.join(say("page_and")) }) : visible(doc);
+  return `${number + 1} · ${where}`;
+}
+
+function premise([name, text], number, item, decision) {
+  const { marks, likely } = passages(name, number, item, decision);
+  const kind = form.kind === "quotes" ? "quoted" : "candidate";
   const body = element("div", { class: "text", dir: "auto", "data-premise": number });
-  if (form.kind === "quotes") body.append(...marked(text, own, { class: "quoted" }));
-  else body.append(...marked(text, candidate, { class: "candidate" }));
-  const head = element("summary", {}, element("b", {}, visible(name) || String(number + 1)));
+  for (const { text: part, isMarked, isLikely } of layers(text, marks, likely)) {
+    const inner = isLikely ? element("u", { class: "likely" }, visible(part)) : visible(part);
+    body.append(isMarked ? element("mark", { class: kind }, inner) : inner);
+  }
+  const head = element("summary", { title: visible(name) || null }, element("b", {}, placeName(name, number, item.places[number])));
   return element("details", { open: true, class: text.length > LONG ? "long" : null }, head, body);
 }
 
@@ -39,7 +58,7 @@ export function* readingOf(item, decision) {
     element("h3", {}, asked(item, "premises"), item.premises.length > 1 ? ` (${item.premises.length})` : ""),
     item.candidate ? keyed(say("candidate"), "f", showCandidate, { class: "quiet" }) : null,
   );
-  yield element("div", { class: "premises" }, ...item.premises.map((row, i) => premise(row, i, item, decision?.quotes ?? [])));
+  yield element("div", { class: "premises" }, ...item.premises.map((row, i) => premise(row, i, item, decision)));
 }
 
 // Long texts can be scrolled from the keyboard, and begin where the candidate is.
@@ -77,9 +96,9 @@ export function opinionsOf(item) {
   return item.opinions.map((other, i) => opinion(other, say("rater_n", { n: String.fromCharCode(65 + i) }), choicesOf(form)));
 }
 
-// The judge's verdict, once the item is decided.
+// The judge's verdict: once all items are decided, or, by an option, once this one is.
 export function judgedOf(item, decision) {
-  return waits(item) && isDecided(decision) ? [opinion(item.judged, say("judge"), choicesOf(form))] : [];
+  return item.judged !== null && isDecided(decision) && (work.showsJudge || isDone()) ? [opinion(item.judged, say("judge"), choicesOf(form))] : [];
 }
 
 // Whether there is something to be read after this decision.

@@ -16,13 +16,15 @@ export const work = {
   history: [],
   filed: "",
   isKept: true,
-  showsJudge: true,
+  showsJudge: false,
   showsOpen: false,
   hasKeys: true,
 };
 
 export const decisionAt = (place) => work.decisions.get(form.items[place].item_id);
 export const isOpen = (place) => !isDecided(decisionAt(place));
+export const hasBegun = () => form.items.some((_, place) => !isOpen(place));
+export const isDone = () => form.items.every((_, place) => !isOpen(place));
 export const nUnfiled = () => unfiled(form.items, work.decisions, work.filed);
 
 // The browser ------------------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ export function open(rater) {
   if (before !== null) {
     const { place, filed, showsJudge, showsOpen, hasKeys, language: code } = before.view ?? {};
     Object.assign(work, { decisions: before.decisions, filed: String(filed ?? ""), showsOpen: showsOpen === true });
-    Object.assign(work, { showsJudge: showsJudge !== false, hasKeys: hasKeys !== false });
+    Object.assign(work, { showsJudge: showsJudge === true, hasKeys: hasKeys !== false });
     work.place = Number.isInteger(place) && place >= 0 && place < form.items.length ? place : 0;
     if (askedLanguage() === null && code !== language.code && language.codes.includes(code)) speak(code);
   }

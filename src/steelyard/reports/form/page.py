@@ -25,8 +25,11 @@ _MAIN = (
 )
 
 
-def form_html(form: Form, words: Words) -> str:
-    """A form as one HTML document that loads nothing and sends nothing; it opens in the language of the words."""
+def form_html(form: Form, words: Words, *, by_browser: bool = False) -> str:
+    """A form as one HTML document that loads nothing and sends nothing.
+
+    by_browser   whether it opens in a language of the reader's browser, where it has one; else in that of the words
+    """
     in_each = in_each_language(words)
     titles = dict.fromkeys(in_each, form.title) if isinstance(form.title, str) else form.title
     data = {"data": _form_data(form, in_each)}
@@ -36,7 +39,7 @@ def form_html(form: Form, words: Words) -> str:
         )
         for code, own in in_each.items()
     }
-    return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES)
+    return page_html(pages, words.code, style=read_part("form/form.css"), modules=_MODULES, by_browser=by_browser)
 
 
 def check_free(folder: Path) -> None:
@@ -52,16 +55,19 @@ def check_free(folder: Path) -> None:
             )
 
 
-def write_form(folder: Path, form: Form, items: ItemsFile, words: Words) -> tuple[Path, Path]:
+def write_form(
+    folder: Path, form: Form, items: ItemsFile, words: Words, *, by_browser: bool = False
+) -> tuple[Path, Path]:
     """Write a form, and the list of what it asks, into a folder, which is made where it is absent.
 
+    by_browser   as of `form_html`
     Raises   OutputError.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made ({error.strerror or error}); choose another place") from error
-    write_text(folder / FORM, form_html(form, words))
+    write_text(folder / FORM, form_html(form, words, by_browser=by_browser))
     return folder / FORM, items.write(folder)
 
 
@@ -95,7 +101,9 @@ def _item(item: FormItem, judge: str, texts: _Texts, catalogues: Mapping[str, Wo
         "item_id": item.item_id, "table": item.table, "query": texts.place(item.query),
         "premises": [(name, texts.place(text)) for name, text in item.premises],
         "hypothesis": texts.place(item.hypothesis), "answer": texts.place(item.answer), "span": item.span,
-        "candidate": item.candidate, "opinions": [_opinion(opinion, "", catalogues) for opinion in item.opinions],
+        "places": [None if place is None else (place.doc, place.pages) for place in item.places],
+        "likely": item.likely, "candidate": item.candidate,
+        "opinions": [_opinion(opinion, "", catalogues) for opinion in item.opinions],
         "judged": None if item.judged is None else _opinion(item.judged, judge, catalogues),
     }  # fmt: skip
 

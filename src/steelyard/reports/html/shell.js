@@ -2,7 +2,7 @@
 import { byId, element, read } from "./elements.js";
 import { patched, phrase } from "./texts.js";
 
-const { first, html_lang: htmlLang, titles, changes } = read("languages");
+const { first, by_browser: byBrowser, html_lang: htmlLang, titles, changes } = read("languages");
 const words = read("words");
 const root = document.documentElement;
 const page = byId("page");
@@ -15,6 +15,8 @@ export const askedLanguage = () => {
   const code = new URLSearchParams(location.search).get("lang");
   return language.codes.includes(code) ? code : null;
 };
+// The first language of the reader's browser that the page has; the one it opens in otherwise where it has none of them.
+const preferred = () => navigator.languages.map((tag) => tag.split("-")[0]).find((code) => language.codes.includes(code)) ?? first;
 export const say = (key, values) => phrase(words[language.code], key, values);
 export const has = (key) => key in words[language.code];
 
@@ -69,7 +71,7 @@ export function goOnWith(again) {
 
 export function show(start) {
   Object.assign(view, { start, again: start });
-  const code = askedLanguage() ?? first;
+  const code = askedLanguage() ?? (byBrowser ? preferred() : first);
   if (code !== first) fill(code);
   run(start);
 }

@@ -43,14 +43,16 @@ class Page:
 
 
 def page_html(
-    pages: Mapping[str, Page], first: str, *, style: str = "", modules: Sequence[str] = (), library: str = ""
-) -> str:
+    pages: Mapping[str, Page], first: str, *, style: str = "", modules: Sequence[str] = (), library: str = "",
+    by_browser: bool = False,
+) -> str:  # fmt: skip
     """A page that opens in one language and can be switched to the others.
 
     pages     by code of language;   first   the language in which it opens
     style     CSS besides that of the shell
     modules   scripts of the view: "page/table" is in the file reports/page/table.js
     library   a script that runs after them
+    by_browser   whether it opens in the first language that the reader's browser prefers, of those that it has
     """
     script, shown, catalogues = joined_script(tuple(modules)), pages[first], {code: read_words(code) for code in pages}
     templates = (
@@ -60,6 +62,7 @@ def page_html(
     )
     languages = {
         "first": first,
+        "by_browser": by_browser,
         "html_lang": {code: HTML_LANG[code] for code in pages},
         "titles": {code: visible(page.title) for code, page in pages.items()},
         "changes": {code: changes(shown.data, page.data) for code, page in pages.items() if code != first},
