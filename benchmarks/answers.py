@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.reference import reproduction_table, reproductions
+from benchmarks.judged.units import unit_values
 from benchmarks.judged.values import grid, value_table
 from benchmarks.simulated.tables import Table
 
@@ -77,6 +78,11 @@ def reference(folder: Path) -> Report:
     return Report(reproduction_table(rows), [number.row(published) for number, published in rows])
 
 
+def units(_: Path) -> Report:
+    values = list(unit_values())
+    return Report(value_table("Units of answers as people read them", values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -85,6 +91,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "spans": spans,
     "gold-answers": gold_answers,
     "reference": reference,
+    "units": units,
 }
 """By name: from the folder of data to a report."""
 

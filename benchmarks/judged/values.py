@@ -15,6 +15,7 @@ class Value:
 
     least      the floor that it must reach; None where there is none
     reference  the published figure, by the published definition;   within   how far ours may be from it
+    earlier    the same figure on commit 2db421b5, before answers were read as people read them
     """
 
     what: str
@@ -23,6 +24,7 @@ class Value:
     least: float | None = None
     reference: float | None = None
     within: float = 0.0
+    earlier: float | None = None
 
     @property
     def is_met(self) -> bool | None:
@@ -39,17 +41,29 @@ class Value:
 
 
 def value_table(title: str, values: Iterable[Value]) -> Table:
-    """One row a figure."""
-    rows = []
-    for value in values:
-        target = "–"
-        if value.least is not None:
-            target = f"≥ {value.least:g}"
-        elif value.reference is not None:
-            target = f"{value.reference:.4f}" + (f" ± {value.within:g}" if value.within else "")
-        met = {True: "yes", False: "**no**", None: "–"}[value.is_met]
-        rows.append((value.what, value.on, f"{value.value:.4f}", target, met))
-    return Table(title, ("what", "set", "ours", "target", "met"), rows)
+    """One row a figure, with what it was before where a figure has that."""
+    listed, heads = list(values), ("what", "set", "before", "ours", "target", "met")
+    rows = [
+        (value.what, value.on, _number(value.earlier), _number(value.value), _target(value), _MET[value.is_met])
+        for value in listed
+    ]
+    shown = [n for n in range(len(heads)) if n != 2 or any(value.earlier is not None for value in listed)]
+    return Table(title, tuple(heads[n] for n in shown), [tuple(row[n] for n in shown) for row in rows])
+
+
+_MET = {True: "yes", False: "**no**", None: "–"}
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _target(value: Value) -> str:
+    if value.least is not None:
+        return f"≥ {value.least:g}"
+    if value.reference is not None:
+        return f"{value.reference:.4f}" + (f" ± {value.within:g}" if value.within else "")
+    return "–"
 
 
 def grid(title: str, values: Sequence[Value], digits: str = "+.4f") -> Table:

@@ -25,6 +25,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 CITED = [row for row in _rows("citations.jsonl") if "context" in row]
 UNITS = _rows("units.jsonl")
+LEADS = _rows("leads.jsonl")
 IDS = ["hours#1", "hours#2", "票价#1"]
 
 
@@ -40,6 +41,12 @@ def test_citation_cases(row: dict[str, Any]) -> None:
 def test_unit_cases(row: dict[str, Any]) -> None:
     units = answer_units(row["input"], IDS)
     assert [[unit.text, unit.no_claim] for unit in units] == row["want"], row["comment"]
+
+
+@pytest.mark.parametrize("row", LEADS, ids=[row["id"] for row in LEADS])
+def test_lead_cases(row: dict[str, Any]) -> None:
+    units = answer_units(row["input"])
+    assert [unit.lead for unit in units] == row["want"], (row["comment"], [unit.text for unit in units])
 
 
 TRICKY = st.text(
@@ -59,6 +66,7 @@ TRICKY = st.text(
 def test_units_are_apart_and_citations_lie_in_them(answer: str) -> None:
     units, cited = units_with_citations(answer, IDS)
     assert units == answer_units(answer, IDS)
+    assert not any(unit.lead for unit in units[:1])
     assert all(0 <= unit.start < unit.end <= len(answer) for unit in units)
     assert all(before.end <= after.start for before, after in pairwise(units))
     for citation in cited:
@@ -104,3 +112,18 @@ def test_a_long_answer_of_one_piece_is_read(piece: str) -> None:
     answer = piece * (30_000 // len(piece))
     units, _ = units_with_citations(answer, IDS)
     assert len(units) <= len(answer)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["x" * n + ":\n" for n in range(1, 900)],
+        ["First:\n", *(" " * n + "- " + "x" * n + "\n" for n in range(300))],
+        ["First. ", *("It " + "x" * n + ". " for n in range(300))],
+        ["# First\n", *("x" * n + "\n" for n in range(300))],
+        ["1. First.", *(" So it " + "x" * n + ":" for n in range(300)), "\n- a"],
+    ],
+)
+def test_leads_of_a_long_answer_stay_short(lines: list[str]) -> None:
+    leads = [unit.lead for unit in answer_units("".join(lines))]
+    assert 0 < max(map(len, leads)) < 3_500

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from steelyard.judges.answers.assertions import no_claim
+from steelyard.judges.answers.leads import with_leads
 from steelyard.judges.verdict import CitedChunk, Problem, Unit
 from steelyard.text.citing import CitedTarget, Mark, Names, citation_marks, fenced_blocks, inline_code
 from steelyard.text.footnotes import Footnote, footnotes
@@ -20,8 +21,9 @@ _TAG = re.compile(
     r"\b[^<>\n]{0,200}>",
     re.IGNORECASE,
 )
+_CELL = re.compile(r"<t[dh]\b", re.I)
 _ITEM = re.compile(
-    r"""(?:\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+|\d{1,3}[、．]|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十\d]{1,3}[）)]|[①-⑳]))+""",
+    r"""(?:\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+|\d{1,3}[、．]|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十\d]{1,3}[）)]|[①-⑳]\s*))+""",
     re.VERBOSE,
 )
 _DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
@@ -44,7 +46,7 @@ def answer_units(answer: str, context_ids: Sequence[str] = ()) -> list[Unit]:
     [('Hello!', 'greeting'), ('It opens at 9.', '')]
     """
     marks = citation_marks(answer, context_ids)
-    return _units(answer, marks, footnotes(answer, marks))
+    return with_leads(answer, _units(answer, marks, footnotes(answer, marks)))
 
 
 def gold_units(answer: str, alternative: int = 0) -> list[Unit]:
@@ -71,7 +73,7 @@ def units_with_citations(answer: str, context_ids: Sequence[str]) -> tuple[list[
     marks = citation_marks(answer, context_ids)
     notes = footnotes(answer, marks)
     units = _units(answer, marks, notes)
-    return units, _cited_chunks(units, marks, notes, Names(context_ids)) if marks else []
+    return with_leads(answer, units), _cited_chunks(units, marks, notes, Names(context_ids)) if marks else []
 
 
 def _cited_chunks(
@@ -215,14 +217,14 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
 def _unwrapped(masked: str, start: int, end: int) -> Iterator[Span]:
     """Stretches between line breaks that are no mere wrapping.
 
-    A break is wrapping where the next line begins with a small letter, the line before ends with a comma, or that line
-    is long and ends without a mark.
+    A break is wrapping where the next line begins with a small letter, unless the line before ends with a colon, where
+    that line ends with a comma, or where it is long and ends without a mark.
     """
     first = line = start
     place = masked.find("\n", start, end)
     while place >= 0:
         before = masked[line:place].rstrip()
-        if not before or not (_SMALL.match(masked, place + 1, end) or _is_open(before)):
+        if not before or before[-1] in ":：" or not (_SMALL.match(masked, place + 1, end) or _is_open(before)):
             yield first, place
             first = place + 1
         line = place + 1
@@ -286,7 +288,7 @@ def _plain(answer: str, start: int, end: int, marks: Sequence[Span]) -> str:
     for left, right in cuts:
         if left < last:
             continue
-        text += answer[last:left]
+        text += answer[last:left] + (" | " if _CELL.match(answer, left, right) else "")
         following = answer[right : right + 1] if right < end else ""
         if text[-1:].isspace() and not following.isalnum():
             text = text.rstrip(" \t")
