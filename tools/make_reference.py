@@ -46,6 +46,11 @@ FAMILIES = {
         "out of precision. Here a sentence is judged by what it cites of the context; what names no chunk of it is in "
         "the denominator of `citation_precision`, and `citation_validity` counts it.",
     ),
+    "other_tools": (
+        "Measures of other tools",
+        "Measures of ragas and deepeval by their formulas, where ours differ, computed from the verdicts of any judge "
+        "here. Names of theirs whose definition is ours are spellings of our measures.",
+    ),
     "text_overlap": (
         "Words of the gold answer",
         "Measures that hold the answer's text against that of the gold answer, without a judge: quick, the same every "

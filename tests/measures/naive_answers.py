@@ -209,7 +209,59 @@ def abstention_f1(record: JudgedAnswer, answerable: str = "gold") -> Value:
     return None if can is None or (can and not abstained) else float(abstained and not can)
 
 
+def average_precision(labels: list[bool]) -> float:
+    """ragas: sum of precision@k · v_k over sum of v_k."""
+    shares = [sum(labels[: k + 1]) / (k + 1) for k, label in enumerate(labels) if label]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def ragas_context_precision(record: JudgedAnswer) -> Value:
+    if record.context is None or not gold_units(record):
+        return None
+    return average_precision([relevant(record, chunk) for chunk in range(len(record.context))])
+
+
+def by_chunk(record: JudgedAnswer, label: str) -> list[bool] | None:
+    """Whether each chunk has this verdict on any unit of the answer; None where there is nothing to ask."""
+    if record.context is None or not checked(record):
+        return None
+    return [any(yes(record.support[i][c], label) for i in checked(record)) for c in range(len(record.context))]
+
+
+def ragas_context_utilization(record: JudgedAnswer) -> Value:
+    used = by_chunk(record, "supported")
+    return None if used is None else average_precision(used)
+
+
+def ragas_factual_correctness(record: JudgedAnswer, mode: str = "f1") -> Value:
+    values = []
+    for gold in sorted({record.gold_units[i].alternative for i in gold_units(record)}):
+        tp = sum(yes(record.correctness[i][gold]) for i in checked(record))
+        fp = len(checked(record)) - tp
+        own = [i for i in gold_units(record) if record.gold_units[i].alternative == gold]
+        fn = sum(not yes(record.said[i]) for i in own)
+        whole = {"precision": tp + fp, "recall": tp + fn, "f1": tp + (fp + fn) / 2}[mode]
+        values.append(tp / whole if whole else 0.0)
+    return max(values, default=None)
+
+
+def deepeval_faithfulness(record: JudgedAnswer) -> Value:
+    contradicted = contradiction(record)
+    return None if contradicted is None else 1 - contradicted
+
+
+def deepeval_hallucination(record: JudgedAnswer) -> Value:
+    contradicting = by_chunk(record, "contradicted")
+    return None if contradicting is None else mean(contradicting) or 0.0
+
+
+_OF_TOOLS = (
+    ragas_context_precision, ragas_context_utilization, ragas_factual_correctness, deepeval_faithfulness,
+    deepeval_hallucination,
+)  # fmt: skip
 MEASURES: dict[str, Callable[..., Value]] = {
+    function.__name__.replace("_", ".", 1): function for function in _OF_TOOLS
+} | {
     function.__name__: function
     for function in (
         faithfulness, contradiction, answer_precision, answer_recall, answer_f1, context_recall, context_precision,

@@ -98,7 +98,8 @@ def test_the_order_of_the_chunks_is_immaterial(record: JudgedAnswer, data: st.Da
     order = data.draw(st.permutations(range(len(record.context or ()))))
     arrays, others = arrays_of([record]), arrays_of([reordered(record, order)])
     for spec in JUDGED:
-        np.testing.assert_array_equal(spec(arrays), spec(others), err_msg=str(spec))
+        if not spec.name.startswith("ragas.context_"):
+            np.testing.assert_array_equal(spec(arrays), spec(others), err_msg=str(spec))
 
 
 @examples(120)

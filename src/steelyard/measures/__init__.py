@@ -3,7 +3,7 @@
 from steelyard.measures import evidence, graded, ranking, sets  # noqa: F401  registers the families
 
 # isort: off
-from steelyard.measures import answers, citations, abstention, text_overlap  # noqa: F401  as they are listed
+from steelyard.measures import answers, citations, abstention, text_overlap, other_tools  # noqa: F401  as they are listed
 
 # isort: on
 from steelyard.measures.alignment import Alignment

@@ -27,7 +27,10 @@ from steelyard.measures.truths import (
 _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"
 
 
-@measure(inputs=("answers",), needs=("context", "units"), items="grounded", source=_RAGCHECKER)
+@measure(
+    inputs=("answers",), needs=("context", "units"), items="grounded", source=_RAGCHECKER,
+    aliases=("ragas.faithfulness", "trulens.groundedness"),
+)  # fmt: skip
 def faithfulness(a: JudgedAnswers) -> Floats:
     """Share of the answer's units that the context supports.
 
@@ -74,7 +77,10 @@ def answer_f1(a: JudgedAnswers) -> Floats:
     return np.where(nothing, 0.0, 2 * precision * recall / np.where(nothing, 1.0, precision + recall))
 
 
-@measure(inputs=("answers",), needs=("context", "gold_units"), absent="unread", source=_RAGCHECKER)
+@measure(
+    inputs=("answers",), needs=("context", "gold_units"), absent="unread", source=_RAGCHECKER,
+    aliases=("ragas.context_recall", "ragas.llm_context_recall", "deepeval.contextual_recall"),
+)  # fmt: skip
 def context_recall(a: JudgedAnswers) -> Floats:
     """Share of the gold answer's units that a chunk of the context supports; of several gold answers, the best.
 
@@ -87,7 +93,7 @@ def context_recall(a: JudgedAnswers) -> Floats:
 def context_precision(a: JudgedAnswers) -> Floats:
     """Share of the chunks of the context that support a unit of the gold answer; 0 where there are no chunks.
 
-    Their order does not count; what ragas calls so is average precision: map(scope=retrieved).
+    Their order does not count; in `ragas.context_precision` it does.
     """
     return np.where(a.n_chunks == 0, 0.0, a.share(is_relevant(a), chunk_query(a)))
 
@@ -97,6 +103,7 @@ def context_precision(a: JudgedAnswers) -> Floats:
     needs=("context", "gold_units", "units", "chunk_verdicts"),
     direction="lower",
     source=_RAGCHECKER,
+    aliases=("ragas.noise_sensitivity",),
     parameters={
         "chunks": Word(words=("relevant", "irrelevant"), about="the chunks by which a wrong unit is supported")
     },
@@ -167,18 +174,19 @@ def of_best_alternative(a: JudgedAnswers, truth: Floats) -> Floats:
 
     truth   (g,) 1, 0, or NaN where it is not known
     """
-    width = _n_alternatives(a)
+    width = n_alternatives(a)
     ends = shares(truth, a.gold_query * width + a.gold_answer, a.n_queries * width)
     return a.settled(*(np.fmax.reduce(end.reshape(-1, width), axis=1) for end in ends))
 
 
-def _n_alternatives(a: JudgedAnswers) -> int:
+def n_alternatives(a: JudgedAnswers) -> int:
+    """The greatest number of gold answers that a question has; 1 where none has any."""
     return int(a.gold_answer.max(initial=0)) + 1
 
 
 def _quotients(a: JudgedAnswers, part: Bools, rest: Bools) -> Floats:
     """(q, w) of the gold units of each gold answer, part / (part + rest); NaN where there is neither."""
-    width = _n_alternatives(a)
+    width = n_alternatives(a)
     alternative = a.gold_query * width + a.gold_answer
     n_part, n_rest = (np.bincount(alternative, mask, a.n_queries * width) for mask in (part, rest))
     with np.errstate(invalid="ignore"):

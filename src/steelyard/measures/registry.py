@@ -27,8 +27,9 @@ _TEXTS = (
 _FAITHFUL = "faithfulness is the share of the answer's units that the context supports"
 _CORRECT = "answer_f1 holds the answer against the gold answer, unit by unit"
 _RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the question"
+_BEARING = "context_relevance is the share of the chunks of the context that bear on the question"
 _CITED = "citation_support is the share of the answer's units that what they cite supports: ALCE's recall"
-_RANKED = "map(scope=retrieved)@k is what ragas computes of relevant and other contexts"
+_RANKED = "ragas.context_precision is what ragas computes by verdicts on chunks, map(scope=retrieved)@k by labels"
 _SUBTOPICS = "it needs labels for each subtopic of a question, and none of the measures here is of diversity"
 _READERS = "it is a model of readers that is not here; rbp, err and ndcg are those that are"
 _GROUPS = "it needs preferences, or judgments of several groups, and a truth here has one label for a document"
@@ -51,6 +52,7 @@ _MEANINGS = (
     (r"faithful|(response_|answer_)?grounded(ness)?", _FAITHFUL),
     (r"(answer|factual|semantic)_?(correctness|accuracy|similarity)|correctness|g_?eval", _CORRECT),
     (r"((answer|response)_?)?relevancy|response_?relevance", _RELEVANT),
+    (r"context(ual)?_?relevan(ce|cy)", _BEARING),
     (r"citation_?(recall|rec)|attribution", _CITED),
     (r"(sacre)?bleu(_?\d)?|rouge(_?(\d|l|lsum))?|meteor|chrf|bert_?score|toxicity|bias|summarization", _TEXTS),
 )
@@ -63,7 +65,7 @@ def meaning(name: str) -> str | None:
     >>> meaning("accuracy")
     'hit_rate@k is 1 where any relevant document is among the first k'
     """
-    plain = re.sub(r"[\s.-]+", "_", name.strip().lower())
+    plain = re.sub(r"^(ragas|deepeval|trulens)_", "", re.sub(r"[\s.-]+", "_", name.strip().lower()))
     return next((words for names, words in _COMPILED if names.fullmatch(plain)), None)
 
 
@@ -165,7 +167,7 @@ def direction_of(name: str) -> Direction:
     return "lower" if name.endswith(_LOWER_SUFFIXES) or name.startswith("cost_") else "higher"
 
 
-_NAME = re.compile(r"[A-Za-z0-9_]+")
+_NAME = re.compile(r"(?:[A-Za-z]+\.)?[A-Za-z0-9_]+")
 _COLUMN_NAME = re.compile(r"[^\s(){}@,=]+")
 Spelling = tuple[str, Mapping[str, ParameterValue]]
 """The name of a measure, and parameters that a spelling of it implies."""
@@ -291,7 +293,10 @@ def _add(definition: Definition) -> None:
     implied = {definition.name: {}, **definition.aliases}
     odd = next((spelling for spelling in implied if not _NAME.fullmatch(spelling)), None)
     if odd is not None:
-        raise MeasureError(f"measure name {odd!r} cannot be written in a spec; use letters, digits and _")
+        raise MeasureError(
+            f"measure name {odd!r} cannot be written in a spec; use letters, digits and _, "
+            "with a tool's name and a dot before them where it is another tool's"
+        )
     earlier = _earlier_spellings(definition)
     folded = [spelling.lower() for spelling in implied]
     taken = (name for name in folded if (name in _spellings and name not in earlier) or folded.count(name) > 1)

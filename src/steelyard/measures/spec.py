@@ -21,7 +21,7 @@ from steelyard.measures.parameters import SHARED, VIEWS, Parameter, ParameterVal
 from steelyard.measures.registry import Definition
 from steelyard.measures.undefined import reason_codes
 
-_CANONICAL = re.compile(r"([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
+_CANONICAL = re.compile(r"((?:[A-Za-z]+\.(?=[A-Za-z]))?[A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
 _TREC_EVAL = re.compile(r"([A-Za-z][A-Za-z0-9_]*?)[._](\d*\.?\d+)")
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _RANX_PERSISTENCE = re.compile(r"rbp\.(\d+)")
