@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.judged.citing import citation_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.reference import reproduction_table, reproductions
@@ -78,6 +79,11 @@ def reference(folder: Path) -> Report:
     return Report(reproduction_table(rows), [number.row(published) for number, published in rows])
 
 
+def citations(_: Path) -> Report:
+    values = list(citation_values())
+    return Report(value_table("Citations of answers, by tables of cases", values), [value.row() for value in values])
+
+
 def units(_: Path) -> Report:
     values = list(unit_values())
     return Report(value_table("Units of answers as people read them", values), [value.row() for value in values])
@@ -92,6 +98,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "gold-answers": gold_answers,
     "reference": reference,
     "units": units,
+    "citations": citations,
 }
 """By name: from the folder of data to a report."""
 

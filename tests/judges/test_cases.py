@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, PremiseKey, asked_cases, filled
+from steelyard.data.outputs import Outputs
+from steelyard.data.question import Question
+from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, PremiseKey, asked_cases, drafts, filled
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict, VerdictTable, check_record
 
 UNITS = (Unit(0, 2, "Hi", "greeting"), Unit(2, 4, "A."), Unit(4, 6, "B."))
@@ -107,3 +109,16 @@ def test_without_a_context_nothing_is_asked_of_it() -> None:
     record = filled(bare, answers)
     check_record(record)
     assert (record.support, record.joint, record.grounded) == (((), (), ()), (None, None, None), ())
+
+
+def test_a_page_is_that_of_the_retrieved_chunks() -> None:
+    lines = [{
+        "qid": "q1", "answer": "九点开门（手册.pdf，第3页）。周日休息（第9页）。",
+        "retrieved": [
+            {"id": "c1", "doc": "docs/手册.pdf", "page": 2, "text": "十点开门。"},
+            {"id": "c2", "doc": "docs/手册.pdf", "page": 3, "text": "九点开门。"},
+        ],
+    }]  # fmt: skip
+    (draft,) = drafts([Question("q1", "几点开门？", where="line 1")], Outputs(lines))
+    assert [(cited.chunk, cited.problem) for cited in draft.record.citations] == [(1, None), (None, "out_of_range")]
+    assert [unit.text for unit in draft.record.units] == ["九点开门。", "周日休息。"]

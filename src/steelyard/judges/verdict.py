@@ -71,9 +71,9 @@ State = Literal["answered", "abstained", "empty", "failed", "missing"]
 """What a system did with a question: it answered, said that it cannot, gave an answer without text, failed by its own
 account, or has no line for it (or a line without an answer)."""
 
-Problem = Literal["dangling", "out_of_range", "malformed"]
-"""Why a citation names no chunk of the context: an id that is none of its chunks, a number beyond their count, or a
-mark that cannot be read."""
+Problem = Literal["dangling", "out_of_range", "malformed", "no_pages"]
+"""Why a citation names no chunk of the context: an id or a document that is none of it, a number beyond their count or
+a page that none is on, a mark that cannot be read, or a page where the pages of the chunks are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

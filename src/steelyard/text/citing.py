@@ -1,13 +1,13 @@
-"""The citations in an answer: marks that name chunks by their ids, or by their places in the context."""
+"""The citations in an answer: marks that name chunks by ids, places in the context, pages or documents."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from steelyard.text.cited import CitedTarget, Names, is_beginning, read_items, read_round
+from steelyard.text.closing import NUMERAL, closing_numerals, numbers_of
 from steelyard.text.spans import Span
 
 FENCED = r"""(?P<lead>^|\n)[^\S\n]*(?P<fence>`{3,}|~{3,})[^\n`]*
@@ -42,187 +42,24 @@ def inline_code(text: str) -> list[Span]:
     return [match.span() for match in _INLINE.finditer(text)] if "`" in text else []
 
 
-LARGEST_ALONE, LARGEST_LISTED = 999, 99
-"""The largest number beyond the context that is still a citation: in a mark of one number, and in any other."""
-
-_LABEL = re.compile(
-    r"""(?:documents?|docs?|sources?|passages?|contexts?|chunks?|references?|refs?|citations?|cites?|footnotes?|results?
-    |来源|文档|文献|资料|引用|参考|片段|段落|上下文|脚注)(?:\s*[:：.№_-]\s*|\s+\#\s*|\s*)(?=[^\W_])""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_NUMBER = r"(?:0|[1-9]\d{0,8})"
-_DASH = r"\s*(?:[-‐‑‒–—−~∼⁓～]|\.\.|\bto\b|至|到)\s*"
-_SEPARATOR = r"\s*(?:[,;、&]|\band\b|和|及|与)\s*"
-_ITEM = rf"{_NUMBER}(?:{_DASH}{_NUMBER})?"
-_LIST = re.compile(rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*\s*[,;]?", re.IGNORECASE)
-_ITEMS = re.compile(rf"({_NUMBER})(?:{_DASH}({_NUMBER}))?", re.IGNORECASE)
-_BLANKS = " \t\u3000"
-_AROUND = " \t\u3000,，、"
-_TORN = re.compile(rf"{_NUMBER}(?:{_DASH}|\s*[,;]\s*[,;].*)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class CitedTarget:
-    """An item of a mark: the id `text`; or the numbers from `first` to `last`; or what cannot be read."""
-
-    text: str
-    first: int | None = None
-    last: int | None = None
-    malformed: bool = False
-
-    @property
-    def is_id(self) -> bool:
-        """True if it is an id, of the context or of another."""
-        return self.first is None and not self.malformed
-
-
-@dataclass(frozen=True)
-class Names:
-    """Names that marks may hold.
-
-    ids     of the chunks of the context, as the generator saw them
-    labels  of footnotes that the answer defines as [^label]:
-    """
-
-    ids: Sequence[str]
-    labels: Collection[str] = ()
-
-    @cached_property
-    def place(self) -> Mapping[str, int]:
-        """The place of each id, from 0; the first of those that are alike."""
-        return {id: place for place, id in reversed(list(enumerate(self.ids)))}
-
-    @cached_property
-    def of_document(self) -> Mapping[str, int | None]:
-        """The only chunk of each document whose chunks have ids as doc#chunk; None where there are several."""
-        places: dict[str, int | None] = {}
-        for id, place in self.place.items():
-            if doc := id.rpartition("#")[0]:
-                places[doc] = None if doc in places else place
-        return places
-
-    @cached_property
-    def _shapes(self) -> frozenset[str]:
-        return frozenset(_shape(id) for id in self.ids if re.search(r"\d", id) and not id.isdecimal())
-
-    def resembles(self, text: str) -> bool:
-        """True if a text is like an id of the context but for its numbers: c99 is like c7."""
-        return _shape(text) in self._shapes
-
-    def begins(self, text: str) -> bool:
-        """True if some id begins with a text."""
-        return any(id.startswith(text) for id in self.ids)
-
-
-def _shape(text: str) -> str:
-    return re.sub(r"\d+", "0", text)
-
-
-def read_items(inside: str, names: Names) -> tuple[CitedTarget, ...]:
-    """Items named between the brackets of a mark; nothing where it is no mark but text.
-
-    >>> [item.text for item in read_items("1, 3-5", Names(()))], read_items("sic", Names(()))
-    (['1', '3-5'], ())
-    """
-    stripped = inside.strip(_BLANKS)
-    if re.fullmatch(r"\[[^\[\]]*\]", stripped):
-        stripped = stripped[1:-1].strip(_BLANKS)
-    bare = stripped.strip("^")
-    if stripped in names.place:
-        return (CitedTarget(stripped),)
-    if bare in names.place or (stripped != bare and bare in names.labels):
-        return (CitedTarget(bare),)
-    return _ids(stripped, names) or _numbers(bare, names) or _unclear(stripped, names)
-
-
-def _ids(inside: str, names: Names) -> tuple[CitedTarget, ...]:
-    """The ids between two brackets.  A comma may belong to a document's name, a semicolon may not."""
-    targets: list[CitedTarget] = []
-    for part in re.split("[;；]", inside):
-        held = ""
-        for piece in re.split("([,，、])", part):
-            held += piece
-            id = _id(held.strip(_AROUND), names) or (held.strip(_AROUND) if _has_both_parts(piece) else "")
-            if id:
-                targets.append(CitedTarget(id))
-                held = ""
-        rest = held.strip(_AROUND)
-        if targets and re.fullmatch(r"#?\d+|#", rest):
-            targets.append(CitedTarget(rest, malformed=True))
-    return tuple(targets)
-
-
-def _id(text: str, names: Names) -> str:
-    """An id of the context, or one that resembles those: the text, its last word, or what is behind a label."""
-    forms = (text, text.rpartition(" ")[2], _LABEL.sub("", text, count=1))
-    return next((form for form in forms if not form.isdecimal() and (form in names.place or names.resembles(form))), "")
-
-
-def _numbers(listed: str, names: Names) -> tuple[CitedTarget, ...]:
-    """The numbers and ranges of a list, unless they are years, intervals or the like."""
-    plain = _LABEL.sub("", unicodedata.normalize("NFKC", listed).partition("†")[0]).strip()
-    if not _LIST.fullmatch(plain):
-        return ()
-    items = [(match[0], int(match[1]), int(match[2] or match[1])) for match in _ITEMS.finditer(plain)]
-    numbers = [number for _, *pair in items for number in pair]
-    alone = len(items) == 1 and items[0][1] == items[0][2]
-    largest = max(LARGEST_ALONE if alone else LARGEST_LISTED, len(names.ids))
-    are_ids = all(str(number) in names.place for number in numbers)
-    if not are_ids and (max(numbers) > largest or (0 in numbers and not alone)):
-        return ()
-    return tuple(
-        CitedTarget(text, malformed=True) if last < first else CitedTarget(text, first, last)
-        for text, first, last in items
-    )
-
-
-def _unclear(text: str, names: Names) -> tuple[CitedTarget, ...]:
-    """Items that name a document, or a part of a mark; nothing where it is text."""
-    place = names.of_document.get(text, -1)
-    if place != -1:
-        return (CitedTarget(text, malformed=place is None),)
-    plain = unicodedata.normalize("NFKC", text)
-    is_torn = re.match(r"\d[^†]*†", plain) or _TORN.fullmatch(plain) or _lacks_a_part(text, names)
-    return (CitedTarget(text, malformed=True),) if is_torn else ()
-
-
-def _has_both_parts(piece: str) -> bool:
-    """True if a text is doc#chunk."""
-    doc, _, chunk = piece.strip().rpartition("#")
-    return bool(chunk and doc and not doc[-1].isspace() and not re.search(r"[\s\[\]]", chunk))
-
-
-def _lacks_a_part(text: str, names: Names) -> bool:
-    """True if it is doc# or #3, where the ids of the context are doc#chunk."""
-    doc, hash, chunk = text.rpartition("#")
-    return (
-        bool(hash)
-        and bool(names.of_document)
-        and ((not chunk and doc in names.of_document) or (not doc and chunk.isdecimal()))
-    )
-
-
-def is_beginning(rest: str, names: Names) -> bool:
-    """True if what follows an opening bracket that is never closed is the beginning of a mark."""
-    text = rest.strip(" \t\u3000^")
-    doc, hash, _ = text.rpartition("#")
-    return bool(re.fullmatch(r"\d{1,3}(?:\s*[,，-]\s*\d{0,3})*", text)) or (
-        bool(text) and (names.begins(text) or (bool(hash) and bool(doc) and not re.search(r"\s", text)))
-    )
-
-
-_OPENING, _CLOSING = r"\[【［〔", r"\]】］〕"
+_OPENING, _CLOSING = r"\[【［〔〖", r"\]】］〕〗"
+_IN_ROUND = r"[^()（）\[\]【】［］〔〕〖〗\n]"
 _TOKENS = re.compile(
     rf"""
       {FENCED} | {INLINE}
+    | \#\#(?P<hashed>\d{{1,4}})\$\$
     | \$\$[^$]{{1,2000}}\$\$ | (?<![\w$\\])\$(?![\s$])[^$\n]{{1,300}}(?<![\s$\\])\$(?![\w$])
     | !\[[^\]\n]{{0,400}}\](?:\([^()\n]{{0,2000}}\))?
     | <cite\b(?P<attributes>[^<>\n]{{0,300}}?)(?: /> | >(?P<cited>[^<>\n]{{0,400}})</cite\s*> )
+    | (?P<cohere><co\s*(?::[\d\s,]{{0,100}})?> | </co\s*(?::\s*(?P<counted>\d{{1,4}}(?:\s*,\s*\d{{1,4}})*)\s*)?>)
     | (?P<sup><sup>(?P<inside_sup>[^<>\n]{{0,100}})</sup>)
-    | \\?[{_OPENING}](?P<bracket>(?:[^\[\]【】［］〔〕\n]|\[[^\[\]\n]{{0,400}}\]){{0,400}}?)\\?[{_CLOSING}]
+    | \{{\{{\s*(?P<braced>\d{{1,3}})\s*\}}\}}
+    | \\?[{_OPENING}](?P<bracket>(?:[^\[\]【】［］〔〕〖〗\n]|\[[^\[\]\n]{{0,400}}\]){{0,400}}?)\\?[{_CLOSING}]
       (?P<link>\([^()\s]{{1,2000}}(?:\s+"[^"\n]{{0,200}}")?\))?
     | (?P<raised>⁻?[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹⁻,，\ ]{{0,40}}[⁰¹²³⁴-⁹])?)
-    | [{_OPENING}](?P<torn>[^\[\]【】［］〔〕\n]{{1,200}})\Z
+    | (?P<numeral>{NUMERAL})
+    | (?<!\\)[(（](?P<round>(?:{_IN_ROUND}|[(（]{_IN_ROUND}{{0,100}}[)）]){{1,200}})[)）]
+    | [{_OPENING}](?P<torn>[^\[\]【】［］〔〕〖〗\n]{{1,200}})\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -235,7 +72,7 @@ _MATHEMATICS = re.compile(
     r"[:：]?\s*\Z",
     re.IGNORECASE,
 )
-_OPENING_CHARACTER = re.compile(rf"[{_OPENING}<⁻⁰¹²³⁴-⁹]")
+_OPENING_CHARACTER = re.compile(rf"[{_OPENING}<⁻⁰¹²³⁴-⁹(（]|\#\#\d|\{{\{{|{NUMERAL}")
 _POWER = re.compile(
     r"""(?: [\d)\]}°%] | (?<![A-Za-zα-ωΑ-Ω])(?:[A-Za-zα-ωΑ-Ωµ] | [kcdmnµ]m | ft | yd | mi | in | mc | kg | sec | ms)
     | 平方 | 立方 | [米尺] )\Z""",
@@ -253,7 +90,7 @@ class Mark:
 
     start, end   its place in the answer, in code points
     text         what is there
-    targets      what it names, in order; one at least
+    targets      what it names, in order; none of a short numeral that closes a sentence and is no place in the context
     """
 
     start: int
@@ -273,42 +110,70 @@ def citations(answer: str) -> list[str]:
     return list(dict.fromkeys(target.text for target in targets if target.is_id))
 
 
-def citation_marks(answer: str, context_ids: Sequence[str] = ()) -> list[Mark]:
+def citation_marks(answer: str, context: Sequence[str] | Names = ()) -> list[Mark]:
     """The marks of an answer, in order, apart from one another; those that begin its footnotes among them.
 
-    context_ids  of the chunks that the generator saw, in order: marks may name them whatever they look like, and they
-                 say how large a number may be
+    context   ids of the chunks that the generator saw, in order, or these with their documents: marks may name them
+              whatever they look like, and their count says how large a number may be
 
-    >>> marks = citation_marks("At nine [1, 3-5]. 周一休息【2】。 In [2019], x[0].")
+    >>> marks = citation_marks("At nine [1, 3-5]. 周一休息【2】。 In [2019], x[0]. See (p. 12).")
     >>> [(mark.text, len(mark.targets)) for mark in marks]
-    [('[1, 3-5]', 2), ('【2】', 1)]
+    [('[1, 3-5]', 2), ('【2】', 1), ('(p. 12)', 1)]
     """
     if not _OPENING_CHARACTER.search(answer):
         return []
     labels = frozenset(match[1] for match in _DEFINED.finditer(answer))
-    return list(_marks(answer, 0, len(answer), Names(context_ids, labels)))
+    names = replace(Names.of(context), labels=labels)
+    return list(_marks(answer, 0, len(answer), names, closing_numerals(answer)))
 
 
-def _marks(answer: str, start: int, end: int, names: Names) -> Iterator[Mark]:
+def _marks(answer: str, start: int, end: int, names: Names, closing: Collection[int]) -> Iterator[Mark]:
     for match in _TOKENS.finditer(answer, start, end):
-        inside = match["bracket"]
-        if inside is not None:
-            targets = read_items(inside, names)
-            if targets and not _is_text(answer, match, targets):
-                yield _mark(match, targets)
-            elif not targets and match["link"] is None and re.search(rf"[{_OPENING}]", inside):
-                yield from _marks(answer, *match.span("bracket"), names)
-        elif match["attributes"] is not None:
+        if match["attributes"] is not None:
             yield from _cite_marks(match, names)
-        elif match["sup"] is not None or match["raised"] is not None:
-            if targets := _raised_items(answer, match, names):
-                yield _mark(match, targets)
-        elif match["torn"] is not None and match.end() == len(answer) and is_beginning(match["torn"], names):
-            yield _mark(match, (CitedTarget(match["torn"], malformed=True),))
+        elif (targets := _items(answer, match, names, closing)) or _is_empty(match, closing):
+            yield Mark(match.start(), match.end(), match[0], targets)
+        elif match["bracket"] is not None and match["link"] is None and re.search(rf"[{_OPENING}]", match["bracket"]):
+            yield from _marks(answer, *match.span("bracket"), names, closing)
+        elif match["round"] is not None and re.search("[(（]", match["round"]):
+            yield from _marks(answer, *match.span("round"), names, closing)
 
 
-def _mark(match: re.Match[str], targets: tuple[CitedTarget, ...]) -> Mark:
-    return Mark(match.start(), match.end(), match[0], targets)
+def _is_empty(match: re.Match[str], closing: Collection[int]) -> bool:
+    """True for what is no text although it may name nothing: a tag of Cohere, and a numeral that closes something."""
+    return match["cohere"] is not None or (match["numeral"] is not None and match.start() in closing)
+
+
+def _items(answer: str, match: re.Match[str], names: Names, closing: Collection[int]) -> tuple[CitedTarget, ...]:
+    """What one of the tokens names, tags with attributes aside; nothing where it is text."""
+    if match["bracket"] is not None:
+        return _bracket_items(answer, match, names)
+    if match["round"] is not None:
+        return read_round(match["round"], names)
+    if match["sup"] is not None or match["raised"] is not None:
+        return _raised_items(answer, match, names)
+    is_torn = match["torn"] is not None and match.end() == len(answer) and is_beginning(match["torn"], names)
+    return (CitedTarget(match["torn"], malformed=True),) if is_torn else _bare_numbers(match, names, closing)
+
+
+def _bare_numbers(match: re.Match[str], names: Names, closing: Collection[int]) -> tuple[CitedTarget, ...]:
+    """The numbers of a mark that holds nothing else: {{1}}, (1), ①, ##0$$, </co: 0>."""
+    if (numeral := match["braced"] or match["numeral"]) is not None:
+        is_citation = match["braced"] is not None or match.start() in closing
+        numbers = [number for number in numbers_of(numeral) if match["braced"] or number <= len(names.ids)]
+        return tuple(CitedTarget(str(number), number, number) for number in numbers if is_citation)
+    counted = match["hashed"] or match["counted"] or ""
+    numbers = [int(number) for number in re.findall(r"\d+", counted)]
+    return tuple(CitedTarget(str(number), number, number, counts="places_from_0") for number in numbers)
+
+
+def _bracket_items(answer: str, match: re.Match[str], names: Names) -> tuple[CitedTarget, ...]:
+    inside = match["bracket"]
+    targets = read_items(inside, names)
+    if not targets and match["link"] == "(CITE)":  # As FastGPT cites.
+        return (CitedTarget(inside.strip()),)
+    is_link_of_page = match["link"] is not None and any(t.counts == "pages" and not t.document for t in targets)
+    return () if is_link_of_page or _is_text(answer, match, targets) else targets
 
 
 def _is_text(answer: str, match: re.Match[str], targets: Sequence[CitedTarget]) -> bool:
@@ -328,12 +193,12 @@ def _raised_items(answer: str, match: re.Match[str], names: Names) -> tuple[Cite
     raised = match["raised"]
     inside = (match["inside_sup"] if raised is None else raised.translate(_RAISED)).strip()
     before = answer[max(0, match.start() - _BEHIND) : match.start()]
-    if inside[:1] not in "[【［〔" and _POWER.search(before):
+    if inside[:1] not in "[【［〔〖" and _POWER.search(before):
         return ()
     if inside.isdecimal() and names.ids and int(inside) > len(names.ids) and "0" not in inside:
         # ¹² of five chunks: two citations without a blank.
         return tuple(CitedTarget(digit, int(digit), int(digit)) for digit in inside)
-    return read_items(inside.strip("[]【】［］〔〕"), names)
+    return read_items(inside.strip("[]【】［］〔〕〖〗"), names)
 
 
 def _cite_marks(match: re.Match[str], names: Names) -> Iterator[Mark]:
@@ -341,14 +206,16 @@ def _cite_marks(match: re.Match[str], names: Names) -> Iterator[Mark]:
     inside = (match["cited"] or "").strip()
     attribute = _ATTRIBUTE.search(match["attributes"])
     if attribute is None:
-        targets = read_items(inside.strip("[]【】［］〔〕"), names) if inside else (CitedTarget("", malformed=True),)
+        targets = (
+            read_items(inside.strip("[]【】［］〔〕〖〗"), names) if inside else (CitedTarget("", malformed=True),)
+        )
         if targets:
-            yield _mark(match, targets)
+            yield Mark(match.start(), match.end(), match[0], targets)
         return
     value = next(group for group in attribute.groups() if group is not None)
     targets = read_items(value, names) or (CitedTarget(value),)
     if match["cited"] is None or not inside:
-        yield _mark(match, targets)
+        yield Mark(match.start(), match.end(), match[0], targets)
         return
     opening = match.start("cited")
     yield Mark(match.start(), opening, match[0][: opening - match.start()], targets)

@@ -105,13 +105,7 @@ def _cited_block(answer: str, notes: Iterable[Footnote], marks: Sequence[Mark]) 
     block = list(takewhile(lambda note: note.text and _LABELLED.fullmatch(answer, note.start, note.end), notes))[::-1]
     block = list(dropwhile(lambda note: not _is_below_blank_line(answer, note.start), block))
     above = takewhile(lambda mark: mark.end <= block[0].start, marks) if block else ()
-    numbers = {
-        n
-        for mark in above
-        for t in mark.targets
-        if t.first is not None and t.last is not None
-        for n in range(t.first, t.last + 1)
-    }
+    numbers = {number for mark in above for target in mark.targets for number in target.places}
     are_cited = [int(note.label) in numbers for note in block]
     are_notes = [is_cited or not _SENTENCE.search(note.text) for is_cited, note in zip(are_cited, block, strict=True)]
     return block if any(are_cited) and all(are_notes) else []

@@ -8,6 +8,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.data.chunk_table import ChunkTable
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.run import ranked
@@ -15,6 +16,7 @@ from steelyard.judges.answers.assertions import is_abstention
 from steelyard.judges.answers.units import gold_units, units_with_citations
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.verdict import Case, JudgedAnswer, Nugget, State, Unit, Verdict, VerdictTable, text_digest
+from steelyard.text.cited import Names
 
 TABLES: tuple[VerdictTable, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
 """Those of a judge that reads one premise at a time; only one that grades is asked for relevance."""
@@ -298,7 +300,7 @@ def drafts(questions: Iterable[Question], outputs: Outputs) -> Iterator[Draft]:
 def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk] | None) -> Draft:
     answer = whole_characters(outputs.answers.get(question.query_id, ""))
     ids = [chunk.chunk_id for chunk in context or ()]
-    units, citations = units_with_citations(answer, ids)
+    units, citations = units_with_citations(answer, _names(ids, outputs.table))
     state = _state(question.query_id, answer, units, outputs)
     if state != "answered":
         units, citations = [], []
@@ -320,6 +322,12 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         context_digests=tuple(map(text_digest, texts)),
     )
     return Draft(record, record.query, texts, "\n".join(unit.text for unit in units))
+
+
+def _names(ids: Sequence[str], table: ChunkTable) -> Names:
+    """What marks may name: chunks of a context, their documents, and their pages."""
+    rows = [table.row_of[id] for id in ids]
+    return Names(ids, docs=[table.docs[row] for row in rows], pages=[table.pages[row] for row in rows])
 
 
 def _answerable(question: Question, units_of_golds: Sequence[Sequence[Unit]]) -> bool | None:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from steelyard.judges.answers.assertions import no_claim
+from steelyard.judges.answers.cited_chunks import cited_chunks, marks_outside
 from steelyard.judges.answers.leads import with_leads
-from steelyard.judges.verdict import CitedChunk, Problem, Unit
-from steelyard.text.citing import CitedTarget, Mark, Names, citation_marks, fenced_blocks, inline_code
+from steelyard.judges.verdict import CitedChunk, Unit
+from steelyard.text.cited import Names
+from steelyard.text.citing import Mark, citation_marks, fenced_blocks, inline_code
 from steelyard.text.footnotes import Footnote, footnotes
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
@@ -31,10 +33,11 @@ _LONG_LINE = 60  # columns, an ideograph two of them: of a line that may have be
 _SMALL = re.compile(r"[^\S\n]*[a-z]")
 
 
-def answer_units(answer: str, context_ids: Sequence[str] = ()) -> list[Unit]:
+def answer_units(answer: str, context: Sequence[str] | Names = ()) -> list[Unit]:
     """The sentences of an answer, in order.
 
-    context_ids  of the chunks that the generator saw, by which marks are known that are ids without a "#"
+    context   ids of the chunks that the generator saw, or these with their documents, by which marks are known that are
+              ids without a "#" or names of documents
 
     Beside what ends a sentence in any text, a line break does, unless the text is wrapped there.  A fenced block is one
     unit.  Marks behind a full stop are part of the sentence before, marks that open a line of the one behind them.
@@ -45,7 +48,7 @@ def answer_units(answer: str, context_ids: Sequence[str] = ()) -> list[Unit]:
     >>> [(unit.text, unit.no_claim) for unit in answer_units(answer)]
     [('Hello!', 'greeting'), ('It opens at 9.', '')]
     """
-    marks = citation_marks(answer, context_ids)
+    marks = citation_marks(answer, context)
     return with_leads(answer, _units(answer, marks, footnotes(answer, marks)))
 
 
@@ -57,116 +60,27 @@ def gold_units(answer: str, alternative: int = 0) -> list[Unit]:
     return [replace(unit, alternative=alternative) for unit in answer_units(answer)]
 
 
-def units_with_citations(answer: str, context_ids: Sequence[str]) -> tuple[list[Unit], list[CitedChunk]]:
+def units_with_citations(answer: str, context: Sequence[str] | Names) -> tuple[list[Unit], list[CitedChunk]]:
     """The sentences of an answer, as `answer_units` gives them, and its citations, in the order of the answer.
 
-    context_ids  of the chunks that the generator saw, in order
+    context   ids of the chunks that the generator saw, in order, or these with their documents and pages
 
-    A citation is of one chunk, each once within its unit.  A range is a citation of each of its chunks, and what is
-    beyond the context is one that is out of range.  A mark outside of all units, such as one within a footnote, is no
-    citation.
+    A citation is of one chunk, each once within its unit.  A range, or a page, is a citation of each of its chunks, and
+    what is beyond the context is one that is out of range.  A mark outside of all units, such as one within a footnote,
+    is no citation.
 
     >>> units, citations = units_with_citations("It opens at 9 [2-4].", ["a#1", "a#2", "a#3"])
     >>> [(cited.chunk, cited.problem) for cited in citations]
     [(1, None), (2, None), (None, 'out_of_range')]
     """
-    marks = citation_marks(answer, context_ids)
+    marks = citation_marks(answer, context)
     notes = footnotes(answer, marks)
     units = _units(answer, marks, notes)
-    return with_leads(answer, units), _cited_chunks(units, marks, notes, Names(context_ids)) if marks else []
-
-
-def _cited_chunks(
-    units: Sequence[Unit], marks: Sequence[Mark], notes: Sequence[Footnote], names: Names
-) -> list[CitedChunk]:
-    place_of = _Places(names, marks, notes)
-    cited: list[CitedChunk] = []
-    unit, seen = 0, set[tuple[int, int | str]]()
-    for mark in _outside(marks, notes):
-        while unit < len(units) and units[unit].end <= mark.start:
-            unit += 1
-        if unit == len(units) or units[unit].start > mark.start:
-            continue
-        for target in mark.targets:
-            for chunk, problem in place_of.target(target):
-                key = (unit, target.text if chunk is None else chunk)
-                if key not in seen:
-                    seen.add(key)
-                    cited.append(CitedChunk(unit, mark.start, mark.end, mark.text, chunk, problem))
-    return cited
-
-
-class _Places:
-    """Places in the context of the targets of an answer's marks."""
-
-    def __init__(self, names: Names, marks: Sequence[Mark], notes: Sequence[Footnote]) -> None:
-        self._names = names
-        self._n = len(names.ids)
-        self._notes = {note.label: place for note in notes if (place := self._note_place(note)) is not None}
-        numbers = [t for mark in _outside(marks, notes) for t in mark.targets if t.first is not None]
-        self._by_id = bool(numbers) and all(str(t.first) in names.place and str(t.last) in names.place for t in numbers)
-
-    def target(self, target: CitedTarget) -> Iterator[tuple[int | None, Problem | None]]:
-        """The place of each chunk that a target names, and what is wrong where there is none."""
-        if target.malformed:
-            yield None, "malformed"
-        elif target.first is None or target.last is None:
-            place = self._id_place(target.text)
-            yield place, None if place is not None else "dangling"
-        else:
-            yield from self._numbers(target.first, target.last)
-
-    def _numbers(self, first: int, last: int) -> Iterator[tuple[int | None, Problem | None]]:
-        beyond = False
-        largest = max(self._n, max((int(label) for label in self._notes if label.isdecimal()), default=0))
-        numbers = range(first, last + 1) if self._by_id else range(first, min(last, largest) + 1)
-        for number in numbers:
-            place = self._number_place(number)
-            if place is None:
-                beyond = True
-            else:
-                yield place, None
-        if beyond or (last > largest and not self._by_id):
-            yield None, "out_of_range"
-
-    def _number_place(self, number: int) -> int | None:
-        if self._by_id:
-            return self._names.place.get(str(number))
-        if (place := self._notes.get(str(number))) is not None:
-            return place
-        return number - 1 if 1 <= number <= self._n else None
-
-    def _id_place(self, id: str) -> int | None:
-        place = self._names.place.get(id)
-        place = self._notes.get(id) if place is None else place
-        return self._names.of_document.get(id) if place is None else place
-
-    def _note_place(self, note: Footnote) -> int | None:
-        """The chunk that a footnote names: with its whole text, or as a mark in it."""
-        text = note.text.strip(" \t`*_.。<>()[]【】")
-        place = self._id_place_of_names(text)
-        if place is not None or not note.label:
-            return place
-        targets = [target for mark in citation_marks(note.text, self._names.ids) for target in mark.targets]
-        return next((p for t in targets if t.is_id and (p := self._id_place_of_names(t.text)) is not None), None)
-
-    def _id_place_of_names(self, id: str) -> int | None:
-        place = self._names.place.get(id)
-        return self._names.of_document.get(id) if place is None else place
-
-
-def _outside(marks: Sequence[Mark], notes: Sequence[Footnote]) -> Iterator[Mark]:
-    """The marks that are in no footnote."""
-    next_note = 0
-    for mark in marks:
-        while next_note < len(notes) and notes[next_note].end <= mark.start:
-            next_note += 1
-        if next_note == len(notes) or mark.start < notes[next_note].start:
-            yield mark
+    return with_leads(answer, units), cited_chunks(units, marks, notes, Names.of(context)) if marks else []
 
 
 def _units(answer: str, marks: Sequence[Mark], notes: Sequence[Footnote]) -> list[Unit]:
-    marks = list(_outside(marks, notes))
+    marks = list(marks_outside(marks, notes))
     fenced = [span for span in fenced_blocks(answer) if not any(n.start < span[1] and span[0] < n.end for n in notes)]
     masked = _masked(answer, marks)
     apart = sorted([*((note.start, note.end) for note in notes), *fenced])
@@ -277,7 +191,7 @@ def _labelled(answer: str, pieces: Sequence[Span], marks: Sequence[Mark], fenced
         reason = no_claim(text, stands_above=ends_line and i + 1 < len(pieces))
         if not reason and i + 1 < len(pieces) and _DELIMITER_ROW.fullmatch(answer, *pieces[i + 1]):
             reason = "heading" if "|" in text or "|" in answer[slice(*pieces[i + 1])] else reason
-        units.append(Unit(start, end, _ITEM.sub("", text, count=1) if _ITEM.match(text) else text, reason))
+        units.append(Unit(start, end, _ITEM.sub("", text, count=1).lstrip() if _ITEM.match(text) else text, reason))
     return units
 
 
