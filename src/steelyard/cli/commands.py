@@ -321,14 +321,14 @@ COMMANDS = {
         trec_eval.trec_eval, raw=True,
     ),
     "convert": Command(
-        "Convert a run or a truth to another format.",
+        "Convert a run, a truth or traces of another tool to another format.",
         [
-            argument("source", reads=True, help="A run or a truth in any format that can be read."),
+            argument("source", reads=True, help="A run, a truth or traces in any format that can be read."),
             argument(
                 "target", type=Path, writes=True,
                 help="The file to write, in the format of its suffix (.gz, .zst too)."
             ),
-            options.KIND, options.ON_DUPLICATE, options.SAFE_CSV, options.LANG,
+            options.KIND, options.SOURCE_FORMAT, options.ON_DUPLICATE, options.SAFE_CSV, options.LANG,
         ],
         runs.convert, "steelyard.experiment.converting:convert",
     ),

@@ -159,6 +159,13 @@ EXPLAIN = flag("--explain", "-v", help="Show everything: how it was computed, al
 SHOWN = (EXPLAIN, LANG)
 """Options that choose how a terminal shows a result."""
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")
+SOURCE_FORMAT = argument(
+    "--format",
+    dest="source_format",
+    metavar="FORMAT",
+    help="Format of the source, where its content does not show it: trec, json, jsonl, csv, tsv, parquet, arrow; of "
+    "traces otel, langfuse, langsmith, trulens, dify, ragflow, messages.",
+)
 PROFILE = argument("--profile", "-p", help=PROFILE_HELP)
 OVERWRITE = flag("--overwrite", help="Ask again; the run that is there is replaced when the new one is whole.")
 MEASURE_ANEW = flag("--overwrite", help="Measure again what the folder holds.")

@@ -187,9 +187,14 @@ def measures(call: Call, name: str | None) -> None:
 
 def convert(call: Call, source: str, target: Path, **options: Any) -> None:
     """Read a run or a truth and write it in another format."""
+    from steelyard.reports.views.notes import note_text
+    from steelyard.reports.visible import visible
+
     conversion = call.function(source, target, safe_csv=call.safe_csv, **options)
     if str(target) != "-":
         print(_written(call, target, conversion))
+        for note in conversion.notes:
+            print(visible(note_text(note, call.words)))
 
 
 def export(call: Call, questions: str, outputs: str, *, to: str, **options: Any) -> None:

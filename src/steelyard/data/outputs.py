@@ -12,6 +12,7 @@ from typing import Any, cast
 import polars as pl
 
 from steelyard.base.errors import DuplicateError, InputError, quoted
+from steelyard.base.notes import Note
 from steelyard.base.schema import RUN
 from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
@@ -22,10 +23,11 @@ from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
 from steelyard.io import formats
 from steelyard.io.evaluation_lines import output_lines
-from steelyard.io.evaluation_rows import holds_rows, read_rows, rows_of
+from steelyard.io.evaluation_rows import columns_of, holds_rows, read_rows, rows_of, rows_of_columns
 from steelyard.io.json_files import query_id_of, retrieved_items
 from steelyard.io.retrieved_items import answer_of, result_fields, result_key
 from steelyard.io.source import Source, source_of
+from steelyard.io.traces.reading import frame_format, traces_of
 
 _RunRow = tuple[str, str | None, float | None]
 _Item = tuple[str, float | None, dict[str, Any]]
@@ -47,17 +49,18 @@ class _Contents:
     has_lists: bool = True
     unlisted: frozenset[str] = frozenset()
     folder: RunFolder | None = None
+    notes: Sequence[Note] = ()
 
 
 class Outputs:
     """Outputs of a system for each question: chunks with texts or offsets, and answers where it gives any.
 
-    Make one with `Outputs.read(path)`, where path is a JSONL file or the folder of a run, or with `Outputs(lines)`, one
-    dict a question: {"qid": "q1", "retrieved": [{"id": "c7", "score": 0.83, "text": "…", "doc": "docA", "start": 0,
-    "end": 950}], "answer": "…", "error": "…"}; or with `Outputs(responses)`, a dict from the id of a question to what
-    the system gave: a list, best first, or a dict or an object that has one and maybe an answer.  An item is what
-    `steelyard.io.retrieved_items` understands: an id, a dict, a document of LangChain, LlamaIndex, Haystack or dspy, or
-    a pair of one of these and a score.
+    Make one with `Outputs.read(path)`, where path is a JSONL file, traces or the folder of a run, or with
+    `Outputs(lines)`, one dict a question: {"qid": "q1", "retrieved": [{"id": "c7", "score": 0.83, "text": "…", "doc":
+    "docA", "start": 0, "end": 950}], "answer": "…", "error": "…"}; or with `Outputs(responses)`, a dict from the id
+    of a question to what the system gave: a list, best first, or a dict or an object that has one and maybe an
+    answer.  An item is what `steelyard.io.retrieved_items` understands: an id, a dict, a document of LangChain,
+    LlamaIndex, Haystack or dspy, or a pair of one of these and a score.
 
     run       the rankings alone
     table     the chunks: all of the corpus where they are at hand, else those that some question retrieved
@@ -71,24 +74,30 @@ class Outputs:
     has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
     unlisted  ids of questions with an answer whose `retrieved` is null or not there: nobody knows what it was
     folder    the run folder that was read; None for outputs of another kind
+    notes     what the traces that were read lack; nothing of other outputs
     Raises    InputError, DuplicateError naming line and item.
     """
 
     def __init__(
         self, lines: Iterable[Mapping[str, Any]] | Mapping[Any, Any] | _Contents, *, name: str = "run"
     ) -> None:
-        contents = lines if isinstance(lines, _Contents) else _parse(name, _placed_lines(lines, name), None)
+        contents = lines if isinstance(lines, _Contents) else _parse_data(lines, name)
         self.run, self.name = contents.run, contents.run.name
         self.table, self.chunks, self.candidates = contents.table, contents.chunks, contents.candidates
         self.documents = contents.documents
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self.unanswered, self.folder = contents.unanswered, contents.folder
-        self.has_lists, self.unlisted = contents.has_lists, contents.unlisted
+        self.has_lists, self.unlisted, self.notes = contents.has_lists, contents.unlisted, contents.notes
         self._contents = contents
 
     @classmethod
-    def read(cls, path: str | Path | Source | RunFolder, *, name: str | None = None) -> Outputs:
-        """Read a JSONL file of results, or a run folder; any other run has rankings alone."""
+    def read(
+        cls, path: str | Path | Source | RunFolder, *, name: str | None = None, format: str | None = None
+    ) -> Outputs:
+        """Read a JSONL file of results, traces of another tool, or a run folder; any other run has rankings alone.
+
+        format   of traces, such as "langfuse", where their keys do not show it
+        """
         folder = path if isinstance(path, RunFolder) else None if isinstance(path, Source) else find_run_folder(path)
         if folder is not None:
             source, chunks = Source(folder.outputs), folder.chunks
@@ -102,6 +111,8 @@ class Outputs:
         if not isinstance(path, Source) and os.path.isdir(path):
             raise InputError(f"{path}: is a folder but not of a run; it has no outputs.jsonl")
         source = source_of(path)
+        if (traces := formats.open_traces(source, format)) is not None:
+            return cls(replace(_parse(name or source.stem, traces.lines, None), notes=tuple(traces.notes)))
         format = formats.sniff(source)
         if holds_rows(source, format):
             lines = output_lines(read_rows(source, format, name or source.stem), source.name)
@@ -150,6 +161,15 @@ class Outputs:
 
     def __repr__(self) -> str:
         return f"Outputs({self.name!r}: {plural(len(self.table), 'chunk')})"
+
+
+def _parse_data(data: Any, name: str) -> _Contents:
+    """The contents of what is in memory: lines, results by question, rows or frames of other tools."""
+    trace = frame_format(columns_of(data))
+    if trace is None:
+        return _parse(name, _placed_lines(data, name), None)
+    traces = traces_of(rows_of_columns(data, name), name, trace)
+    return replace(_parse(name, traces.lines, None), notes=tuple(traces.notes))
 
 
 def _placed_lines(lines: Any, name: str) -> Iterable[tuple[str, dict[str, Any]]]:

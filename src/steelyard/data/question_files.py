@@ -161,6 +161,8 @@ def read_lines(source: Source) -> Iterator[Placed]:
 
     Raises   InputError naming the line, and for a file that is of another kind.
     """
+    if (traces := formats.open_traces(source)) is not None:
+        return iter(traces.lines)
     format = question_format(source)
     if holds_rows(source, format):
         return question_lines(read_rows(source, format))
@@ -185,6 +187,8 @@ def question_format(source: Source) -> str:
 
 def holds_questions(source: Source, format: str) -> bool:
     """True if a file that is not JSONL has questions, rather than judged documents, by its first bytes."""
+    if formats.holds_traces(source):
+        return True
     if format == "json" and not holds_rows(source, format):
         return _QUESTIONS.search(source.head.lstrip()) is not None
     return holds_rows(source, format) or looks_asked(source, format)

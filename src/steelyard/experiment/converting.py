@@ -1,18 +1,26 @@
-"""A run or a truth from one format to another."""
+"""A run, a truth or outputs from one format to another."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from steelyard.base import defaults
 from steelyard.base.choices import FileKind, OnDuplicate
+from steelyard.base.notes import Note
+from steelyard.data.outputs import Outputs
 from steelyard.data.run import Run
 from steelyard.data.truth import Truth
-from steelyard.io.formats import file_kind
-from steelyard.io.source import Source
-from steelyard.io.write import write_run, write_truth
+from steelyard.io.evaluation_lines import output_lines, question_lines
+from steelyard.io.evaluation_rows import holds_rows, read_rows
+from steelyard.io.formats import BY_SUFFIX, file_kind, open_traces, sniff
+from steelyard.io.source import Source, strip_compression
+from steelyard.io.traces.reading import TRACE_FORMATS
+from steelyard.io.write import write_run, write_text, write_truth
 
 
 @dataclass(frozen=True)
@@ -20,14 +28,22 @@ class Conversion:
     """Counts of what was written: queries, and their documents.
 
     n_lost   queries without any document, where the format cannot hold such
+    n_answers   of whole outputs: how many have one; None where rankings alone were written
+    notes    what the traces that were read lack
     """
 
     kind: FileKind
     n_queries: int
     n_documents: int
     n_lost: int
+    n_answers: int | None = None
+    notes: Sequence[Note] = ()
 
     def __str__(self) -> str:
+        if self.n_answers is not None:
+            return (
+                f"outputs: {self.n_queries} questions, {self.n_documents} retrieved documents, {self.n_answers} answers"
+            )
         text = f"run: {self.n_queries} questions, {self.n_documents} retrieved documents"
         if self.kind == "truth":
             text = f"truth: {self.n_queries} questions, {self.n_documents} judged documents"
@@ -43,22 +59,54 @@ def convert(
     kind: FileKind | None = None,
     on_duplicate: OnDuplicate = defaults.ON_DUPLICATE,
     safe_csv: bool = False,
+    source_format: str | None = None,
 ) -> Conversion:
     """Read a run or a truth, and write it in the format of the target's suffix.
 
+    Traces and rows of other tools are written whole into JSONL: questions, history, texts and answers, as outputs.
+
     kind      what the source holds; by default what its columns or keys show
+    source_format   "trec", "json", …, or of traces "otel", "langfuse", …; by default what suffix and content show
     safe_csv  whether ids in CSV and TSV get a ' where a spreadsheet would compute them; they are other ids then
     Raises   InputError, DuplicateError, OutputError.
     """
     # One Source, since a pipe can be read but once; a folder is none.
     located = source if str(source) != "-" and os.path.isdir(source) else Source(source)
-    kind = kind or file_kind(located, target)
+    format = source_format
+    kind = kind or ("run" if format in TRACE_FORMATS else file_kind(located, target))
     if kind == "truth":
-        truth = Truth.read(located, on_duplicate=on_duplicate)
+        truth = Truth.read(located, on_duplicate=on_duplicate, format=format)
         n_lost = write_truth(truth.frame, Path(target), safe_csv=safe_csv)
         return Conversion(kind, len(truth) - n_lost, len(truth.gain), n_lost)
-    run = Run.read(located)
+    if isinstance(located, Source) and _is_jsonl(target) and (outputs := _whole_outputs(located, format)) is not None:
+        lines, notes = outputs
+        read = Outputs(lines)  # Refuses what no command could read.
+        write_text(target, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        n_documents = read.run.frame["doc_id"].drop_nulls().len()
+        return Conversion(kind, len(lines), n_documents, 0, len(read.answers), tuple(notes))
+    run = Run.read(located, format=format)
     frame = run.checked_frame(on_duplicate)
     n_lost = write_run(frame, Path(target), run.name, safe_csv=safe_csv)
     n_documents = frame["doc_id"].len() - frame["doc_id"].null_count()
     return Conversion(kind, frame["query_id"].n_unique() - n_lost, n_documents, n_lost)
+
+
+def _is_jsonl(target: str | Path) -> bool:
+    return BY_SUFFIX.get(Path(strip_compression(Path(target).name)[0]).suffix.lower()) == "jsonl"
+
+
+def _whole_outputs(source: Source, format: str | None) -> tuple[list[dict[str, Any]], Sequence[Note]] | None:
+    """Lines of outputs with their questions, and notes on them; None of a file that holds neither traces nor rows."""
+    traces = open_traces(source, format) if format is None or format in TRACE_FORMATS else None
+    if traces is not None:
+        return [line for _, line in traces.lines], traces.notes
+    own = format or sniff(source)
+    if not holds_rows(source, own):
+        return None
+    rows = list(read_rows(source, own, source.stem))
+    asked = ({key: line[key] for key in _OF_QUESTIONS if line.get(key) is not None} for _, line in question_lines(rows))
+    return [{**of, **line} for of, (_, line) in zip(asked, output_lines(rows, source.name), strict=True)], ()
+
+
+_OF_QUESTIONS = ("query_id", "query", "history", "conversation")
+"""Keys of a line of questions that outputs have too."""

@@ -15,6 +15,7 @@ import polars as pl
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits
 from steelyard.base.errors import InputError, OutputError
+from steelyard.base.notes import Note
 from steelyard.base.own_code import own_code
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, no_progress, usual_progress
@@ -167,6 +168,7 @@ class JudgedRun(Result):
     """Result of `judge_run`.
 
     questions  that were judged;   file   where the verdicts are kept, or None
+    notes      what the traces that the answers were read from lack
     """
 
     VIEW = "views.judging"
@@ -174,6 +176,7 @@ class JudgedRun(Result):
     verdicts: Verdicts
     questions: Questions
     file: Path | None
+    notes: Sequence[Note] = ()
 
     def __repr__(self) -> str:
         return f"JudgedRun({self.verdicts!r})"
@@ -202,7 +205,7 @@ def judge_run(
                 system.folder.refuse_replaced()
             if file is not None:
                 verdicts.write(file)
-    return JudgedRun(verdicts, asked, file)
+    return JudgedRun(verdicts, asked, file, system.notes)
 
 
 @dataclass(frozen=True, repr=False)

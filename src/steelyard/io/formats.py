@@ -19,6 +19,7 @@ from steelyard.io.evaluation_lines import output_lines
 from steelyard.io.evaluation_rows import columns_of, holds_rows, is_row, read_rows
 from steelyard.io.objects import RunDict, truth_from_dict
 from steelyard.io.source import Source, source_of
+from steelyard.io.traces.reading import TRACE_FORMATS, Traces, read_traces, trace_format
 
 FORMATS = ("trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow", "beir")
 BY_SUFFIX = {
@@ -83,9 +84,37 @@ def format_of(head: bytes, suffix: str) -> str:
 
 def _source(path: str | Path | Source, format: str | None) -> tuple[Source, str]:
     if format is not None and format not in FORMATS:
-        raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
+        raise InputError(f"no format is called {format!r}; there are {', '.join((*FORMATS, *TRACE_FORMATS))}")
     source = source_of(path)
     return source, format or sniff(source)
+
+
+def open_traces(source: Source, trace: str | None = None) -> Traces | None:
+    """The traces of a file; None for a file that holds none.
+
+    trace    their format, a name from TRACE_FORMATS; None for that which their keys show
+    Raises   InputError.
+    """
+    format = json_format(source)
+    trace = trace or trace_format(source, format)
+    return None if trace is None else read_traces(source, format, trace)
+
+
+def holds_traces(source: Source) -> bool:
+    """True if a file holds traces of another tool, by its first bytes alone."""
+    return trace_format(source, json_format(source)) is not None
+
+
+def json_format(source: Source) -> str:
+    """The format of a file; whether JSON is one value or a value a line, its content says whatever it is called."""
+    format = sniff(source)
+    if format not in ("json", "jsonl"):
+        return format
+    head = source.head.lstrip()
+    first, ends, _ = head.partition(b"\n")
+    if format == "json":
+        return format_of(head, "")
+    return "json" if head.startswith(b"[") or (ends and not first.rstrip().endswith(b"}")) else "jsonl"
 
 
 def open_run(path: str | Path | Source, format: str | None = None) -> RunFile:
@@ -93,9 +122,14 @@ def open_run(path: str | Path | Source, format: str | None = None) -> RunFile:
 
     Raises   InputError.
     """
-    source, format = _source(path, format)
+    trace = format if format in TRACE_FORMATS else None
+    source, format = _source(path, None if trace else format)
     reader: FrameReader | RunDict
-    if holds_rows(source, format):
+    if trace or trace_format(source, json_format(source)):
+        traces = open_traces(source, trace)
+        assert traces is not None
+        reader = json_files.result_table(traces.lines, source.name)
+    elif holds_rows(source, format):
         reader = json_files.result_table(output_lines(read_rows(source, format), source.name), source.name)
     elif format == "json":
         reader = RunDict.checked(_by_question(source), source.name)
@@ -181,7 +215,7 @@ def file_kind(path: str | Path | Source, target: str | Path = "") -> FileKind:
         return "truth"
     source = source_of(path)
     format, first = sniff(source), _first_line(source)
-    if holds_rows(source, format):
+    if holds_traces(source) or holds_rows(source, format):
         return "run"
     if format == "trec":
         return "truth" if len(first.split()) == len(trec.QRELS.names) else "run"

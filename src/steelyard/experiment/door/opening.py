@@ -11,6 +11,7 @@ from typing import Any, TypeGuard, cast
 
 from steelyard.base.choices import OnDuplicate
 from steelyard.base.errors import InputError
+from steelyard.base.notes import Note
 from steelyard.base.options import WeighOptions
 from steelyard.data.chunk_table import ChunkTable, Corpus, holds_chunks, read_chunks
 from steelyard.data.corpus import Chunks, Document
@@ -31,12 +32,13 @@ from steelyard.data.questions import LateQuestions, Questions
 from steelyard.data.run import Repeats, Run, StreamedRun, is_path
 from steelyard.data.truth import Truth
 from steelyard.io import formats
-from steelyard.io.evaluation_rows import holds_rows, is_row, rows_of
+from steelyard.io.evaluation_rows import columns_of, holds_rows, is_row, rows_of
 from steelyard.io.json_files import is_graded_row, json_lines, names_question
 from steelyard.io.named import named_paths
 from steelyard.io.objects import RunDict, in_hand, is_frame, is_whole_number, ranx_dict
 from steelyard.io.retrieved_items import answer_of, result_key
 from steelyard.io.source import Source
+from steelyard.io.traces.reading import frame_format
 
 Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Texts of documents by their ids, as far as they are there."""
@@ -60,6 +62,7 @@ class System:
     answered  reads the outputs, as they are, where answers are weighed, whatever the gold names
     folder   its run folder, if it has one
     repeats  its further runs, where there are several
+    notes    what the traces that it was read from lack
     """
 
     name: str
@@ -68,6 +71,7 @@ class System:
     answered: Callable[[], Outputs] = field(repr=False, kw_only=True)
     folder: RunFolder | None = None
     repeats: Sequence[System] = ()
+    notes: Sequence[Note] = ()
 
     @property
     def runs(self) -> Sequence[System]:
@@ -263,7 +267,7 @@ def _open_file(
 ) -> tuple[Truth | Questions, Mapping[str, Question]]:
     """Questions whose gold is ids alone are judged documents, too, in whatever form they are."""
     format = question_format(source)
-    if format == "jsonl" and not holds_rows(source, format):
+    if format == "jsonl" and not holds_rows(source, format) and not formats.holds_traces(source):
         source.hold()
         _, first = next(json_lines(source), (0, {}))
         if is_graded_row(first) or not (looked_up or holds_other_gold(source, first)):
@@ -327,7 +331,8 @@ def _repeats(run: object) -> Sequence[object]:
 def _locate_run(data: object) -> object:
     """A path as a RunFolder or a Source, rows and documents of other tools as a list or Outputs; else as it is."""
     if not is_path(data):
-        return Outputs(data) if _are_responses(data) else rows_of(data) or data
+        are_traces = frame_format(columns_of(data)) is not None
+        return Outputs(cast("Mapping[Any, Any]", data)) if are_traces or _are_responses(data) else rows_of(data) or data
     if (folder := find_run_folder(data)) is not None:
         return folder
     if read_bench_manifest(Path(data)) is not None:
@@ -337,7 +342,8 @@ def _locate_run(data: object) -> object:
         )
     if str(data) != "-" and os.path.isdir(data):
         raise InputError(f"{data}: is a folder but not of a run; it has no manifest.json{_runs_inside(Path(data))}")
-    return Source(data)
+    source = Source(data)
+    return Outputs.read(source) if formats.holds_traces(source) else source
 
 
 def _names_documents(run: object) -> bool:
@@ -384,13 +390,17 @@ def _system(run: object, name: str | None, twins: dict[str, RunFolder], *, evide
         if isinstance(run, Source) and several:
             run.release()
         folder = run if isinstance(run, RunFolder) else None
-        return System(name or rankings.name, rankings, folder=folder, answered=LateOutputs(_outputs, (run, name)))
+        return System(
+            name or rankings.name, rankings, folder=folder, answered=LateOutputs(_outputs, (run, name)),
+            notes=run.notes if isinstance(run, Outputs) else (),
+        )  # fmt: skip
     if isinstance(run, RunFolder) and (digest := run.chunks_digest) is not None:
         first = twins.setdefault(digest, run)
         run = run if first is run else replace(run, twin=first)
     outputs = _outputs(run, name)
     folder = run if isinstance(run, RunFolder) else None
-    return System(name or outputs.name, outputs.run, outputs, folder, answered=LateOutputs(_outputs, (outputs, None)))
+    answered = LateOutputs(_outputs, (outputs, None))
+    return System(name or outputs.name, outputs.run, outputs, folder, answered=answered, notes=outputs.notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -341,7 +341,9 @@ class Weighing(Shown):
         of_lists = [spec for spec in specs if not spec.definition.of_answers]
         depth = of_lists[0].depth if of_lists else None
         own = next((notes for run in system.runs if (notes := run.notes_at(depth))), ())
-        notes = [*self._gold_notes, *own, *system.notes_of_depth(specs)]
+        opened = () if self.inputs is None else self.inputs.systems
+        read = next((given.notes for given in opened if given.name == system.name), ())
+        notes = [*read, *self._gold_notes, *own, *system.notes_of_depth(specs)]
         if len(of_lists) == len(specs):
             return notes
         place = self.systems.index(system.name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from steelyard.base.notes import Note
 from steelyard.base.result import Shown
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.answers.cases import NOT_ASKED
@@ -32,15 +33,19 @@ _LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?::
 
 def judging_sections(run: JudgedRun, words: Words) -> list[Section]:
     """Counts of answers, sentences and citations, and one sentence without support."""
-    sections = [verdicts_section(run.verdicts, words, run.file)]
+    sections = [verdicts_section(run.verdicts, words, run.file, run.notes)]
     sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
     return sections
 
 
-def verdicts_section(verdicts: Verdicts, words: Words, file: Path | None = None) -> Section:
-    """Counts of answers, sentences and citations;   file   where the verdicts are kept"""
+def verdicts_section(verdicts: Verdicts, words: Words, file: Path | None = None, read: Sequence[Note] = ()) -> Section:
+    """Counts of answers, sentences and citations.
+
+    file   where the verdicts are kept;   read   notes on the outputs
+    """
     header = [words(f"judging.head.{name}") for name in ("counted", "n", "share")]
-    sheet = Sheet(header, list(_rows(verdicts, words)), notes=list(_notes(verdicts, file, words)))
+    notes = [*(note_text(note, words) for note in read), *_notes(verdicts, file, words)]
+    sheet = Sheet(header, list(_rows(verdicts, words)), notes=notes)
     title = words("judging.title", judge=verdicts.judge, system=verdicts.recipe.get("system", "")).rstrip()
     return Section("judge", title, [], [sheet])
 
@@ -76,6 +81,7 @@ def _verdict_texts(verdicts: Verdicts, words: Words) -> Iterator[str]:
 
 def _cautions(run: JudgedRun, words: Words) -> Iterator[str]:
     """Cautions about the verdicts, the gravest first."""
+    yield from (note_text(note, words) for note in run.notes)
     yield from _lost_notes(run.verdicts, words)
     yield from dangers({"": [*calibration_notes(run.verdicts.recipe)]}, words, n_systems=1)
 

@@ -1,0 +1,1 @@
+"""Traces of other tools, each format read by one module, as lines of outputs of ours."""
