@@ -110,8 +110,9 @@ def test_a_gold_answer_has_units_that_name_it() -> None:
     [
         "[", "]", "[1", "[[", "[]", "[a", "[1]", "[1-99]", "¹", "<cite>", "<cite ", "<sup>", "```", "`", "`a",
         "$", "$a", "![", "|", "\n", "\n[1]", "\n[^1]: ", "- ", "<p>", "<", "【", "*", "If you ", "根据",
-        "(", "（1", "(1)", "①", "(p. 1, ", "（第1页、", "(a.pdf, ", "((a)", "##0$$", "{{1}}", "<co: 1", "(see doc 1 and ",
-        "没有", "I do not know, but ", "there is no ", "the documents ", "资料", " ,", "Sources:\n", "no ",
+        "(", "（1", "(1)", "①", "(p. 1, ", "（第1页、", "(a.pdf, ", "((a)", "##0$$", "{{1}}", "<co: 1",
+        "(see doc 1 and ", "没有", "I do not know, but ", "there is no ", "the documents ", "资料", " ,", "Sources:\n",
+        "no ",
     ],
 )  # fmt: skip
 def test_a_long_answer_of_one_piece_is_read(piece: str) -> None:

@@ -33,8 +33,8 @@ def citation_coverage(a: JudgedAnswers) -> Floats:
 def citation_validity(a: JudgedAnswers) -> Floats:
     """Share of the answer's citations that name a chunk of the context.
 
-    Others are dangling (no such id), out of range (no such number or page), malformed, or name a page where the pages of
-    the chunks are unknown.
+    Others are dangling (no such id), out of range (no such number or page), malformed, or name a page where no chunk of
+    the context has one.
     """
     return a.share((a.citation_chunk >= 0).astype(float), a.citation_query)
 

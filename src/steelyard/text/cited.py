@@ -30,7 +30,7 @@ _AROUND = " \t\u3000,，、"
 _TORN = re.compile(rf"{_NUMBER}(?:{_DASH}|\s*[,;]\s*[,;].*)", re.IGNORECASE)
 _LED = re.compile(
     r"""\s*(?:(?:see(?:\s+also)?|cf\.?|refer\s+to|from|per|according\s+to)\b|请?[详参]?见|参[考阅照]|引用?自|[出摘来]自|[根依]据)
-    \s*:?\s*(?=[^\W_])""",
+    \s*:?\s*(?=\S)""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that lead in what is named."""
@@ -40,10 +40,11 @@ _FILE = re.compile(
     (?:[\s,、:\#|-]+.{1,40})?""",
     re.VERBOSE | re.IGNORECASE,
 )
+_IDEOGRAPHS = "一二三四五六七八九十百"
 _PAGES = re.compile(
     rf"""(?P<document>.{{0,120}}?)[\s,、:\#|·/-]*(?:
       (?:(?<![a-z])(?:pages?|pgs?|pp?)(?:\s*\.\s*|\s*)|页码\s*:?\s*|page=)(?P<english>{_ITEM}(?:{_SEPARATOR}{_ITEM})*)
-    | (?P<chinese>第\s*\d[\d第页、,和及与至到~–—\s-]*页)
+    | (?P<chinese>第\s*[\d{_IDEOGRAPHS}][\d{_IDEOGRAPHS}第页、,和及与至到~–—\s-]*页)
     | (?P<bare>{_ITEM}\s*页)
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -222,12 +223,21 @@ def _pages(plain: str) -> tuple[CitedTarget, ...]:
         return ()
     name = file["file"] if file else "" if _NO_NAME.fullmatch(document) else document
     listed = re.sub("[第页]", "", match["english"] or match["chinese"] or match["bare"]).strip()
+    listed = re.sub(f"[{_IDEOGRAPHS}]+", lambda numeral: str(_number(numeral[0])), listed)
     if not _LIST.fullmatch(listed):
         return ()
     return tuple(
         _numbered(text, int(first), int(last or first), counts="pages", document=name)
         for text, first, last in ((item[0], item[1], item[2]) for item in _ITEMS.finditer(listed))
     )
+
+
+def _number(numeral: str) -> int:
+    """A number below 1000 in ideographs, as 一百二十 is 120."""
+    total = digit = 0
+    for value in (int(unicodedata.numeric(character)) for character in numeral):
+        total, digit = (total + max(digit, 1) * value, 0) if value >= 10 else (total, value)
+    return total + digit
 
 
 def _numbered(

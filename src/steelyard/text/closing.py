@@ -14,14 +14,14 @@ NUMERAL = rf"(?:{_ROUND}|{_CIRCLED})"
 _STYLES = (re.compile(_ROUND), re.compile(_CIRCLED))
 _RUN_BEFORE = re.compile(rf"(?:\s*{NUMERAL})*[\s*_`]*\Z")
 _RUN_BEHIND = re.compile(rf"(?:\s*{NUMERAL})*[\s*_`”\"'’」』]*")
-_STOP = re.compile(r"[。．!！?？;；]|\.(?![\w])")
+_STOP = re.compile(r"[。．!！?？;；|]|\.(?![\w])")
 _STOPPED = re.compile(r"[。．.!！?？;；][”\"'’」』]?\Z")
 _CLAUSE = re.compile(r"(?:[\u4e00-\u9fff][^,，;；。]*){4}\Z|(?:\w+[^\w,，;；.。]+){2}\w+\W*\Z")
 """Before a comma: four ideographs or three words at least, as in no list of things with their numbers."""
 _REFERRING = re.compile(
-    r"""(?:\b(?:steps?|eqs?|equations?|formulas?|fig(?:ure)?s?|tables?|sections?|clauses?|articles?|items?|options?|choices?
-    |answers?|rules?|parts?|questions?|levels?|types?|versions?|chapters?|appendi(?:x|ces)|points?|is|are|and|or|to|of|by|no)\.?
-    |公式|方程式?|等式|步骤|选项|条款|附录|答案|问题|[见如附由][图表式注]|[\d一二三四五六七八九十][条款项步]|[是为选和与及或第])
+    r"""(?:\b(?:(?:steps?|eqs?|equations?|formulas?|fig(?:ure)?s?|tables?|sections?|clauses?|articles?|items?|options?|choices?
+    |answers?|rules?|parts?|questions?|levels?|types?|versions?|chapters?|appendi(?:x|ces)|points?)(?:\s*\d+)?|is|are|and|or|to|of|by|no)\.?
+    |公式|方程式?|等式|步骤|选项|条款|附录|答案|问题|[见如附由][图表式注]|[图表式]\s*\d+|[\d一二三四五六七八九十][条款项步]|[是为选和与及或第])
     [\s:：]*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
