@@ -33,7 +33,7 @@ def checked(record: JudgedAnswer) -> list[int]:
 
 def supported(record: JudgedAnswer, i: int, label: str = "supported") -> bool:
     whole = bool(record.grounded) and yes(record.grounded[i], label)
-    return whole or any(yes(verdict, label) for verdict in record.support[i])
+    return whole or yes(record.joint[i], label) or any(yes(verdict, label) for verdict in record.support[i])
 
 
 def correct(record: JudgedAnswer, i: int) -> bool:
@@ -64,7 +64,11 @@ def of_context(record: JudgedAnswer, value: Callable[[int], float]) -> Value:
     return None if record.context is None else mean(value(i) for i in checked(record))
 
 
-def faithfulness(record: JudgedAnswer) -> Value:
+def faithfulness(record: JudgedAnswer, by: str = "together") -> Value:
+    if by == "chunk":
+        if record.context and record.grounded and not any(v.label != "not_judged" for r in record.support for v in r):
+            return None
+        return of_context(record, lambda i: any(map(yes, record.support[i])))
     return of_context(record, lambda i: supported(record, i))
 
 
@@ -102,7 +106,9 @@ def noise_sensitivity(record: JudgedAnswer, chunks: str = "relevant") -> Value:
         return None
 
     def follows(i: int) -> bool:
-        by_relevant = any(yes(v) and relevant(record, chunk) for chunk, v in enumerate(record.support[i]))
+        by_relevant = any(yes(v) and relevant(record, chunk) for chunk, v in enumerate(record.support[i])) or (
+            yes(record.joint[i]) and any(relevant(record, chunk) for chunk in valid(record, i))
+        )
         return by_relevant if chunks == "relevant" else supported(record, i) and not by_relevant
 
     return of_context(record, lambda i: not correct(record, i) and follows(i))

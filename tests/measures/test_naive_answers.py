@@ -92,6 +92,14 @@ def test_shares_of_units_add_up(record: JudgedAnswer) -> None:
         assert 1 - faithful == pytest.approx(hallucinated + remembered)
 
 
+@examples(200)
+@given(records())
+def test_what_is_supported_in_a_narrower_way_is_supported(record: JudgedAnswer) -> None:
+    faithful = value("faithfulness", record)
+    for narrower in ("faithfulness(by=chunk)", "citation_support"):
+        assert not value(narrower, record) > faithful, narrower
+
+
 @examples(120)
 @given(records(), st.data())
 def test_the_order_of_the_chunks_is_immaterial(record: JudgedAnswer, data: st.DataObject) -> None:

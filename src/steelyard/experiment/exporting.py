@@ -92,7 +92,7 @@ def _values(
     """Question -> measure -> value."""
     run = system.answered() if system.folder is None else system.folder.path
     scores = evaluate(questions, {system.name: run}, measures, verdicts=verdicts, labels=False)
-    tables = {str(measure): measure.definition.items for measure in measures}
+    tables = {str(measure): measure.items for measure in measures}
     values: dict[str, dict[str, Value]] = {}
     for row in scores.frame.iter_rows(named=True):
         reason, table = row["reason"] or "", tables[row["measure"]]

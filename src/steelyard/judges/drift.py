@@ -62,7 +62,7 @@ def _tables(measure: Measure) -> Sequence[ItemTable]:
     """Tables in which each unit of an answer is judged for a measure that is a mean over units; else none."""
     if measure.definition.name in _TWICE_JUDGED:
         return _OF_TWO
-    items = measure.definition.items
+    items = measure.items
     return () if items in (None, "said") else (items,)
 
 

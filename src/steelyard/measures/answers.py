@@ -20,6 +20,7 @@ from steelyard.measures.truths import (
     is_retrieved,
     is_said,
     is_supported,
+    is_supported_by_chunk,
     is_supported_by_relevant,
     negated,
 )
@@ -28,16 +29,20 @@ _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"
 
 
 @measure(
-    inputs=("answers",), needs=("context", "units"), items="grounded", source=_RAGCHECKER,
+    inputs=("answers",),
+    needs=("context", "units", "single_chunks"),
+    items="grounded",
+    source=_RAGCHECKER,
     aliases=("ragas.faithfulness", "trulens.groundedness"),
-)  # fmt: skip
-def faithfulness(a: JudgedAnswers) -> Floats:
-    """Share of the answer's units that the context supports.
+    parameters={"by": Word(words=("together", "chunk"), about="chunk counts what a single chunk supports alone")},
+)
+def faithfulness(a: JudgedAnswers, *, by: str = "together") -> Floats:
+    """Share of the answer's units that the context supports: a chunk of it, or the chunks that the unit cites together.
 
     Without units to check there is nothing to be faithful: a greeting or an abstention is undefined, not 1.  An answer
     from a context without chunks is supported by nothing.
     """
-    return a.share(is_supported(a), a.unit_query)
+    return a.share(is_supported_by_chunk(a) if by == "chunk" else is_supported(a), a.unit_query)
 
 
 @measure(

@@ -147,7 +147,8 @@ def with_verdicts(a: JudgedAnswers, table: ItemTable, codes: Codes) -> JudgedAns
     codes   of each unit, in the order of `owners`; NOT_JUDGED for none
     """
     if table == "grounded":
-        return replace(a, grounded=codes, support=np.full_like(a.support, NOT_JUDGED))
+        unasked = np.full_like(a.joint, NONE)
+        return replace(a, grounded=codes, support=np.full_like(a.support, NOT_JUDGED), joint=unasked)
     if table == "joint":
         return replace(a, joint=np.where(a.joint == NONE, a.joint, codes))
     if table == "said":

@@ -21,6 +21,7 @@ _NEEDS: dict[Need, str] = {
     "cited_units": "an assertion with a citation",
     "nuggets": "nuggets of the kind",
     "chunk_verdicts": "verdicts chunk by chunk",
+    "single_chunks": "with by=chunk, verdicts chunk by chunk",
     "gold_in_context": "something of the gold answer in the context",
     "answerability": "knowledge whether it can be answered",
     "abstention": "an abstention",

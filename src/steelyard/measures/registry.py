@@ -74,7 +74,7 @@ Direction = Literal["higher", "lower"]
 Input = Literal["rankings", "labels", "pieces", "characters", "numbers", "answers"]
 Need = Literal[
     "units", "context", "gold_answer", "gold_units", "citations", "cited_units", "nuggets", "chunk_verdicts",
-    "gold_in_context", "answerability", "abstention", "unanswerable", "abstention_or_unanswerable",
+    "single_chunks", "gold_in_context", "answerability", "abstention", "unanswerable", "abstention_or_unanswerable",
 ]  # fmt: skip
 """What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
 Absent = Literal["zero", "undefined", "unread"]

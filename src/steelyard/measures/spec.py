@@ -18,7 +18,7 @@ from steelyard.measures.alignment import Alignment
 from steelyard.measures.graded import gains_of
 from steelyard.measures.judged_answers import JudgedAnswers
 from steelyard.measures.parameters import SHARED, VIEWS, Parameter, ParameterValue, Word, number, show
-from steelyard.measures.registry import Definition
+from steelyard.measures.registry import Definition, Items
 from steelyard.measures.undefined import reason_codes
 
 _CANONICAL = re.compile(r"((?:[A-Za-z]+\.(?=[A-Za-z]))?[A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.eE+-]+))?")
@@ -79,6 +79,11 @@ class Measure:
     def column(self) -> Measure:
         """The measure whose values a percentile is of; any other measure itself."""
         return self if self.share is None else replace(self, share=None)
+
+    @property
+    def items(self) -> Items | None:
+        """What people are asked of units to correct it: as declared, which is for the default parameters alone."""
+        return None if self.params else self.definition.items
 
     @property
     def depth(self) -> int | None:

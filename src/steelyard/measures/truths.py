@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.measures.judged_answers import ANSWERED, SUPPORTED, Codes, JudgedAnswers
+from steelyard.measures.judged_answers import ANSWERED, NONE, SUPPORTED, Codes, JudgedAnswers
 from steelyard.measures.parameters import ParameterValue
 
 
@@ -53,9 +53,19 @@ def any_of(truth: Floats, owner: Ints, size: npt.ArrayLike) -> Floats:
 
 
 def is_supported(a: JudgedAnswers, verdict: int = SUPPORTED) -> Floats:
-    """(u,) whether the context supports (or contradicts) each unit: any chunk of it, or the whole of it."""
-    by_chunk = any_of(said_by(a.support, verdict), a.support_unit, a.n_chunks[a.unit_query])
-    return np.fmax(by_chunk, said_by(a.grounded, verdict))
+    """(u,) whether the context supports (or contradicts) each unit.
+
+    Any chunk of it, the chunks that the unit cites together, or the whole of it, by a judge that read it at once.
+    """
+    cites = a.joint != NONE
+    codes, owner = np.concatenate((a.support, a.joint[cites])), np.concatenate((a.support_unit, np.flatnonzero(cites)))
+    by_chunks = any_of(said_by(codes, verdict), owner, a.n_chunks[a.unit_query] + cites)
+    return np.fmax(by_chunks, said_by(a.grounded, verdict))
+
+
+def is_supported_by_chunk(a: JudgedAnswers) -> Floats:
+    """(u,) whether a single chunk of the context supports each unit."""
+    return any_of(said_by(a.support), a.support_unit, a.n_chunks[a.unit_query])
 
 
 def is_correct(a: JudgedAnswers) -> Floats:
@@ -87,10 +97,14 @@ def is_relevant(a: JudgedAnswers) -> Floats:
 
 
 def is_supported_by_relevant(a: JudgedAnswers) -> Floats:
-    """(u,) whether a relevant chunk supports each unit."""
+    """(u,) whether a relevant chunk supports each unit, alone or with others that the unit cites."""
+    relevant = is_relevant(a)
     chunk = a.chunk_starts[a.unit_query[a.support_unit]] + a.support_chunk
-    by_relevant = any_of(both(said_by(a.support), is_relevant(a)[chunk]), a.support_unit, a.n_chunks[a.unit_query])
-    return both(is_supported(a), by_relevant)
+    alone = any_of(both(said_by(a.support), relevant[chunk]), a.support_unit, a.n_chunks[a.unit_query])
+    unit, cited = _pairs(a, *_cited(a))
+    cites_relevant = any_of(relevant[a.chunk_starts[a.unit_query[unit]] + cited], unit, n_cited(a))
+    together = np.where(a.joint == NONE, 0.0, both(said_by(a.joint), cites_relevant))
+    return both(is_supported(a), either(alone, together))
 
 
 def is_unanswerable(a: JudgedAnswers, answerable: ParameterValue) -> Floats:

@@ -47,6 +47,11 @@ def _no_chunk_verdicts(a: JudgedAnswers, _: Options) -> Bools:
     return np.asarray((a.n_chunks > 0) & ~_without(a, whole) & _without(a, single))
 
 
+def _no_single_chunks(a: JudgedAnswers, options: Options) -> Bools:
+    """The same, where the measure is asked about single chunks."""
+    return _no_chunk_verdicts(a, options) & (options["by"] == "chunk")
+
+
 def _no_citations(a: JudgedAnswers, _: Options) -> Bools:
     return _without(a, a.citation_query)
 
@@ -93,6 +98,7 @@ _CONDITIONS: tuple[tuple[str, Need, Callable[[JudgedAnswers, Options], Bools]], 
     ("no_citations", "cited_units", _no_cited_units),
     ("no_nuggets", "nuggets", _no_nuggets),
     ("no_chunk_verdicts", "chunk_verdicts", _no_chunk_verdicts),
+    ("no_chunk_verdicts", "single_chunks", _no_single_chunks),
     ("no_gold_in_context", "gold_in_context", _no_gold_in_context),
     ("not_abstained", "abstention", _not_abstained),
     ("unknown_answerability", "answerability", _unknown_answerability),

@@ -82,7 +82,7 @@ class SystemLabels:
 
     def units(self, spec: Measure) -> LabelledUnits | None:
         """Labelled units of a measure; None where people were not asked, or that cannot correct it."""
-        table = spec.definition.items
+        table = spec.items
         if not spec.aggregation.arithmetic:
             return None
         if table is not None and (sample := self._sample(table, "item")) is not None:
@@ -186,6 +186,7 @@ class SystemLabels:
 
         Empty where it is computed from others too, which people are not asked about.
         """
+
         values = spec(self.arrays)
 
         def reads(arrays: JudgedAnswers) -> bool:
@@ -194,7 +195,9 @@ class SystemLabels:
 
         if reads(_without_others(self.arrays)):
             return ()
-        return [table for table in get_args(ItemTable) if reads(_without(self.arrays, table))]
+        tables = [table for table in get_args(ItemTable) if reads(_without(self.arrays, table))]
+        # What people say of the whole context replaces what a judge says of cited chunks: see `with_verdicts`.
+        return [table for table in tables if table != "joint" or "grounded" not in tables]
 
     def _are_decided(self, tables: Iterable[ItemTable], decided: Mapping[str, Label]) -> Bools:
         """(q,) whether people decided about all items of an answer."""
@@ -227,8 +230,9 @@ def _has_alternatives(a: JudgedAnswers) -> bool:
 
 def _without(a: JudgedAnswers, table: ItemTable) -> JudgedAnswers:
     """The answers without the verdicts of a table."""
-    unknown = with_verdicts(a, table, np.full(len(owners(a, table)), NOT_JUDGED, np.int8))
-    return replace(unknown, grounded=np.full_like(a.grounded, NONE)) if table == "grounded" else unknown
+    if table == "grounded":
+        return replace(a, grounded=np.full_like(a.grounded, NONE), support=np.full_like(a.support, NOT_JUDGED))
+    return with_verdicts(a, table, np.full(len(owners(a, table)), NOT_JUDGED, np.int8))
 
 
 def _without_others(a: JudgedAnswers) -> JudgedAnswers:
@@ -274,7 +278,7 @@ def correct(
     for spec in specs:
         units = labels.units(spec)
         if units is None:
-            table = spec.definition.items
+            table = spec.items
             asked = table is None or any(sample.table == table for sample in samples)
             (without if asked else not_asked.setdefault(str(table), [])).append(str(spec))
             continue

@@ -73,7 +73,7 @@ def decided(record: JudgedAnswer, table: ItemTable, verdicts: Mapping[int, Verdi
     column = tuple(verdicts.get(n, unknown) if unit.checkable else None for n, unit in enumerate(units))
     if table == "grounded":
         support = tuple(tuple(unknown for _ in row) for row in record.support)
-        return replace(record, support=support, grounded=column)
+        return replace(record, support=support, grounded=column, joint=(None,) * len(record.joint))
     if table == "joint":
         joint = tuple(None if verdict is None else own for verdict, own in zip(record.joint, column, strict=True))
         return replace(record, joint=joint)
@@ -134,8 +134,8 @@ def verdicts_on(record: JudgedAnswer, table: ItemTable, unit: int) -> tuple[Labe
     if table == "correctness":
         return overall(record.correctness[unit]), record.correctness[unit]
     if table == "grounded":
-        whole = [verdict for verdict in record.grounded[unit : unit + 1] if verdict is not None]
-        return unit_verdict(record, unit), [*whole, *record.support[unit]]
+        at_once = [*record.grounded[unit : unit + 1], *record.joint[unit : unit + 1]]
+        return unit_verdict(record, unit), [*(v for v in at_once if v is not None), *record.support[unit]]
     verdict = record.joint[unit] if table == "joint" else record.said[unit]
     return (None, []) if verdict is None else (verdict.label, [verdict])
 
@@ -166,7 +166,7 @@ class UnsupportedUnit:
     """A unit that the context contradicts, or does not support.
 
     nearest   the verdict that is told: that of a contradiction, else of the chunk with the best score
-    chunk_id  the chunk of this verdict; None where it is on the whole context
+    chunk_id  the chunk of this verdict; None where it is on several, or the whole context
     """
 
     query_id: str
@@ -197,6 +197,6 @@ def _unsupported_of(record: JudgedAnswer) -> Iterator[UnsupportedUnit]:
 def _nearest(record: JudgedAnswer, place: int, label: Label) -> tuple[Verdict, str | None]:
     by_chunk = zip(record.support[place], record.context or (), strict=False)
     candidates: list[tuple[Verdict, str | None]] = [(verdict, id) for verdict, id in by_chunk if verdict.label == label]
-    if record.grounded and (whole := record.grounded[place]) is not None and whole.label == label:
-        candidates.append((whole, None))
+    at_once = (*record.grounded[place : place + 1], record.joint[place])
+    candidates += [(verdict, None) for verdict in at_once if verdict is not None and verdict.label == label]
     return max(candidates, key=lambda candidate: candidate[0].score or 0.0)

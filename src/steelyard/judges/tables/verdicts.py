@@ -48,13 +48,15 @@ def overall(row: Iterable[Verdict]) -> Label | None:
 
 
 def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
-    """The verdict on a unit over the whole context, by its chunks or by a judge that read it at once.
+    """The verdict on a unit over the whole context.
 
-    Either is enough to support it; what one of them did not judge, the other did.
+    By its chunks, by those that it cites together, or by a judge that read all at once.
+    Each is enough to support it; what the chunks were not judged for, a judge that read all at once was.
     """
     whole = record.grounded[unit] if record.grounded else None
-    by_chunk = overall(record.support[unit])
-    labels = {label for label in (by_chunk, None if whole is None else whole.label) if label is not None}
+    together = [verdict for verdict in record.joint[unit : unit + 1] if verdict is not None]
+    by_chunks = overall([*record.support[unit], *together])
+    labels = {label for label in (by_chunks, None if whole is None else whole.label) if label is not None}
     order: Sequence[Label] = ("supported", "contradicted", "not_found", "not_judged")
     return next((label for label in order if label in labels), None)
 
