@@ -30,6 +30,12 @@ def items(body: Any, name: str = "STATEMENTS") -> dict[str, str]:
     return dict(re.findall(r"^\[(\w+)\] (.*)$", block(body, name), re.MULTILINE))
 
 
+def numbered(body: Any, name: str = "CHUNKS") -> dict[str, str]:
+    """Id -> text of the texts that a prompt quotes under a name, each below a line with its id."""
+    _, *parts = re.split(r"^\[(\w+) [0-9a-f]{8}\]\n", block(body, name), flags=re.MULTILINE)
+    return {key: text.removesuffix("\n") for key, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
 def verdict(source: str, statement: str) -> str:
     words = statement.rstrip(".。")
     if f"not {words}" in source:
@@ -37,14 +43,31 @@ def verdict(source: str, statement: str) -> str:
     return "supported" if words in source else "not_found"
 
 
+def entry_of(key: str, statement: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the model says of a statement by several texts."""
+    alone, against = (
+        [name for name, text in texts.items() if verdict(text, statement) == label]
+        for label in ("supported", "contradicted")
+    )
+    label = "supported" if alone else "contradicted" if against else "not_found"
+    return {"id": key, "reason": f"of {key}", "verdict": label, "score": 0.75, "alone": alone, "against": against}
+
+
 def verdicts(body: Any) -> Any:
-    source = block(body, "SOURCE")
-    return {
-        "verdicts": [
-            {"id": key, "reason": f"of {key}", "verdict": verdict(source, text), "score": 0.75}
-            for key, text in items(body).items()
-        ]
-    }
+    own = {"together": [], "part": [], "quote": ""}
+    return {"verdicts": [entry_of(key, text, numbered(body)) | own for key, text in items(body).items()]}
+
+
+def comparison(body: Any) -> Any:
+    """Of an answer by its references, and of these, and facts, by the answer."""
+    references, answer = numbered(body, "REFERENCES"), block(body, "ANSWER")
+    entries = []
+    for key, text in items(body).items():
+        entry = entry_of(key, text, references if key.startswith("a") else {"": answer})
+        if key == "q":
+            entry |= {"verdict": "supported", "score": 1.0 if text.rstrip("?") in answer else 0.25}
+        entries.append(entry if key.startswith("a") else entry | {"alone": [], "against": []})
+    return {"comparison": entries}
 
 
 def whole(body: Any) -> Any:
@@ -58,18 +81,8 @@ def claims(body: Any) -> Any:
     return {"sentences": [{"id": key, "claims": text.split(" and ")} for key, text in items(body).items()]}
 
 
-def nuggets(body: Any) -> Any:
-    answer, facts = block(body, "ANSWER"), items(body, "FACTS")
-    words = {True: "support", False: "not_support"}
-    return {"facts": [{"id": key, "reason": "", "assignment": words[text in answer]} for key, text in facts.items()]}
-
-
 def new_nuggets(body: Any) -> Any:
     return {"nuggets": [{"text": text, "vital": i == 0} for i, text in enumerate(block(body, "ANSWER").split(". "))]}
-
-
-def relevance(body: Any) -> Any:
-    return {"reason": "read", "grade": 1.0 if block(body, "QUESTION").rstrip("?") in block(body, "ANSWER") else 0.25}
 
 
 def grade(body: Any) -> Any:
@@ -86,8 +99,8 @@ def grade(body: Any) -> Any:
 
 
 TASKS: Mapping[str, Callable[[Any], Any]] = {
-    '{"verdicts"': verdicts, '{"explanation"': whole, '{"sentences"': claims, '{"facts"': nuggets,
-    '{"nuggets"': new_nuggets, '{"reason"': relevance, '{"intent"': grade,
+    '{"verdicts"': verdicts, '{"comparison"': comparison, '{"explanation"': whole, '{"sentences"': claims,
+    '{"nuggets"': new_nuggets, '{"intent"': grade,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.judges.verdict import Case
-from tests.judges.llm_server import PATH, QUICK, block, edits, judging
+from tests.judges.llm_server import PATH, QUICK, block, edits, judging, numbered
 from tests.rag.server import Fault, Seen, Server, stall
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
@@ -40,8 +40,8 @@ class Slow(Server):
 
     def take(self, request: Seen) -> Fault:
         fault = super().take(request)
-        i = int(block(request.body, "SOURCE").split()[-1].rstrip("."))
-        is_first = "[1]" in block(request.body, "STATEMENTS")
+        i = int(numbered(request.body)["c1"].split()[-1].rstrip("."))
+        is_first = "[-]" not in block(request.body, "STATEMENTS")
         time.sleep(0.01)
         return edits(lambda rows: rows.pop()) if fault == Fault() and i % 7 == 0 and is_first else fault
 
@@ -57,7 +57,7 @@ def n_kept(cache: Path) -> int:
 
 
 def n_distinct(server: Server) -> int:
-    prompts = {(block(seen.body, "SOURCE"), block(seen.body, "STATEMENTS")) for seen in server.seen(PATH)}
+    prompts = {(numbered(seen.body)["c1"], block(seen.body, "STATEMENTS")) for seen in server.seen(PATH)}
     return len(prompts)
 
 

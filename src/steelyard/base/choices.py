@@ -25,6 +25,10 @@ Language = Literal["en", "zh"]
 AnswerUnits = Literal["sentences", "claims"]
 """What of an answer is judged: its sentences, or the claims that a language model splits them into."""
 
+AskBy = Literal["question", "text", "chunk"]
+"""What a language model judges in one call: the sentences of an answer and of its gold answers by all chunks, those of
+each by themselves, or those by one chunk."""
+
 ItemTable = Literal["grounded", "joint", "correctness", "said"]
 """What people are asked: of unit × whole context, unit × all chunks that it cites, unit × gold answers, of which one is
 enough, and gold unit × answer."""

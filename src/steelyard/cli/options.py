@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import FileKind, ItemTable, Language
+from steelyard.base.choices import AskBy, FileKind, ItemTable, Language
 from steelyard.base.options import PROFILE_HELP, WeighOptions
 from steelyard.cli.parser import Argument, argument, declared, flag, repeated
 
@@ -189,6 +189,13 @@ JUDGING = (
     *MODEL,
     argument("--threshold", type=float, help="The score from which on a sentence is supported."),
     argument("--epochs", type=int, help="Of llm: how often the same is asked."),
+    argument(
+        "--ask-by",
+        choices=get_args(AskBy),
+        help="Of llm, what is in one call: a question's sentences and all chunks, those of the answer and those of "
+        "gold answers apart, or one chunk (default: question).",
+    ),
+    argument("--chunk-tokens", type=int, help="Of llm: tokens of chunks that one call has at most."),
 )
 """Who judges, and its settings."""
 DRY_RUN = flag("--dry-run", help="Count what would be asked, and what it would cost; ask nothing.")

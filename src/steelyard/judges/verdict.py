@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Label = Literal["supported", "contradicted", "not_found", "not_judged"]
@@ -37,6 +37,8 @@ class Case:
     query       what was asked, for a judge that wants to know
     table       what the verdicts are for
     leads       of each hypothesis the text that it is understood by, as of `Unit`; empty where none has one
+    chunks      the chunks of the context that the premise is made of; empty where it is none of these
+    answer_id   of the answer that it is about, so that a judge may ask about several cases of one answer together
     """
 
     premise: str
@@ -44,6 +46,8 @@ class Case:
     query: str = ""
     table: VerdictTable = "support"
     leads: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
+    answer_id: str = field(default="", compare=False)
 
 
 class Judge(Protocol):
@@ -52,6 +56,7 @@ class Judge(Protocol):
     name   of the judge, such as "lexical"
 
     A judge that has `wants_all_at_once` set is asked for all answers in one call, others for some questions at a time.
+    One that has `reads_chunks` set reads the chunks of a context together: "grounded" is asked with "support".
     What its method `counts` returns, where it has one, is kept in the recipe of the verdicts as `calls`.
     One that keeps what it said has a method `judge_again`, which takes and gives the same and asks again.
     """

@@ -21,6 +21,7 @@ from steelyard.text.cited import Names
 TABLES: tuple[VerdictTable, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
 """Those of a judge that reads one premise at a time; only one that grades is asked for relevance."""
 NOT_ASKED = Verdict("not_judged", None, "not asked")
+_OF_CHUNKS = ("support", "grounded", "joint", "reach")
 
 PremiseKey = tuple[VerdictTable, tuple[int, ...]]
 """A premise of an answer: its table, and the places of the chunks, or of the gold answer, that it is made of."""
@@ -81,7 +82,10 @@ def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iter
             texts, leads = _hypotheses(draft, key[0])
             hypotheses = tuple(texts[place] for place in places)
             led = tuple(leads[place] for place in places) if any(leads) else ()
-            yield AskedCase(key, places, Case(_premise(draft, key), hypotheses, draft.query, key[0], led))
+            chunks = tuple(draft.texts[chunk] for chunk in key[1]) if key[0] in _OF_CHUNKS else ()
+            premise = "\n\n".join(chunks) if chunks else _premise(draft, key)
+            case = Case(premise, hypotheses, draft.query, key[0], led, chunks, record.query_id)
+            yield AskedCase(key, places, case)
 
 
 def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
@@ -117,11 +121,11 @@ def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *
 
 
 def _premise(draft: Draft, key: PremiseKey) -> str:
+    """A premise that is no chunk."""
     table, places = key
     if table == "correctness":
         return draft.record.gold_answers[places[0]]
-    of_answer = table in ("said", "nuggets", "relevance")
-    return draft.spoken if of_answer else "\n\n".join(draft.texts[chunk] for chunk in places)
+    return draft.spoken
 
 
 def _hypotheses(draft: Draft, table: VerdictTable) -> tuple[list[str], list[str]]:

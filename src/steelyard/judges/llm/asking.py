@@ -20,7 +20,7 @@ from steelyard.services.announcements import SPENDING, Spending, Usage
 from steelyard.services.cache import Store
 from steelyard.services.http.client import ServiceError
 from steelyard.services.loops import shared_loop
-from steelyard.services.models.chat import Call, CallLog, ChatModel, Messages, Reply, SilentError, numbered
+from steelyard.services.models.chat import Call, CallLog, ChatModel, Items, Messages, Reply, SilentError, numbered
 from steelyard.services.prices import Account, estimate_tokens
 
 T = TypeVar("T")
@@ -44,52 +44,88 @@ REFUSAL = "refusal"
 _SILENCES = {"refusal": REFUSAL, "content_filter": "content filter", "no_text": "no text"}
 
 
-Items = tuple[tuple[str, str], ...]
 _ITEMS_PER_CALL = 40
 
 
-def numbered_items(texts: Sequence[str]) -> Items:
-    """Texts with their ids, from 1."""
-    return tuple((str(i), text) for i, text in enumerate(texts, 1))
-
-
-def parts(items: Items) -> list[Items]:
-    """Items for one call each: models cut off the reply to a list that is too long."""
-    return [items[i : i + _ITEMS_PER_CALL] for i in range(0, len(items), _ITEMS_PER_CALL)]
+def numbered_items(texts: Sequence[str], prefix: str = "") -> Items:
+    """Texts with their ids, from 1, behind a letter or none."""
+    return tuple((f"{prefix}{i}", text) for i, text in enumerate(texts, 1))
 
 
 @dataclass(frozen=True)
 class ModelRequest(Generic[T]):
     """Something to ask.
 
-    texts       by placeholder of the prompt
+    texts       by placeholder of the prompt; of one that holds several texts, these with their ids
     list_name   the placeholder of the items; empty where the task is about the texts as a whole
     items       id and text of what is asked about, one by one
     epoch       which of several samples of the same
     own_words   what the prompt says itself, by placeholder, such as a scale; not quoted as data
+    leads       by id of an item, the text that it is understood by
+    asked       ids that are asked about; the other items are there to be read; None for all
     """
 
     task: Task[T]
     language: Language
-    texts: Mapping[str, str]
+    texts: Mapping[str, str | Items]
     list_name: str = ""
     items: Items = ((ONLY, ""),)
     epoch: int = 0
     own_words: Mapping[str, str] = field(default_factory=dict)
+    leads: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids that are asked about."""
-        return tuple(item_id for item_id, _ in self.items)
+        return tuple(item_id for item_id, _ in self.items) if self.asked is None else self.asked
+
+    def parts(self) -> list[ModelRequest[T]]:
+        """Requests for some ids each: models cut off the reply to a list that is too long."""
+        ids = self.ids
+        cuts = [ids[i : i + _ITEMS_PER_CALL] for i in range(0, len(ids), _ITEMS_PER_CALL)]
+        return [replace(self, asked=cut) for cut in cuts] if len(cuts) > 1 else [self]
 
     def without(self, answered: Container[str]) -> ModelRequest[T]:
         """A request for the other ids alone."""
-        return replace(self, items=tuple(item for item in self.items if item[0] not in answered))
+        return replace(self, asked=tuple(item_id for item_id in self.ids if item_id not in answered))
 
     def messages(self) -> list[dict[str, str]]:
         """The prompt; its fences are others each time."""
-        items = {self.list_name: numbered(self.items)} if self.list_name else {}
+        items = {self.list_name: numbered(self._lines())} if self.list_name else {}
         return fenced_messages(self.task.name, self.language, {**self.texts, **items}, self.own_words)
+
+    def reading(self, text: str) -> ReplyEntries[T] | None:
+        """The values of a reply by id, each checked by what was asked; None where it has none of them."""
+        entries, check = self.task.reading(text, self.ids), self.task.check
+        if entries is None or check is None:
+            return entries
+        checked = {item_id: check(item_id, value, self.texts) for item_id, value in entries.values.items()}
+        values = {item_id: value for item_id, (value, _, _) in checked.items() if value is not None}
+        causes = {item_id: cause for item_id, (_, cause, _) in checked.items() if cause}
+        n_unknown = sum(n for _, _, n in checked.values())
+        return replace(
+            entries, values=values, causes={**entries.causes, **causes}, n_unknown=entries.n_unknown + n_unknown
+        )
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Items with their leads before them; those that are not asked about have no id."""
+        asked, lines = frozenset(self.ids), list[tuple[str, str]]()
+        for item_id, text in self.items:
+            shown = item_id if item_id in asked else "-"
+            lead = self.leads.get(item_id)
+            lines += [(f"{shown} lead", lead)] if lead else []
+            lines.append((shown, text))
+        return lines
+
+    def facts(self) -> list[Any]:
+        """What a reply depends on, but for the model; parts that are usually empty are there where they are not."""
+        return [
+            digest(self.task.name, self.language), self.texts, self.items, self.epoch,
+            *([dict(self.own_words)] if self.own_words else []),
+            *([{"leads": dict(self.leads)}] if self.leads else []),
+            *([{"asked": self.asked}] if self.asked is not None else []),
+        ]  # fmt: skip
 
 
 class Asker:
@@ -177,12 +213,12 @@ class Asker:
     async def _result(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> ReplyEntries[T]:
         """Result of one request; ids that its reply lacks are asked for once more."""
         first, cause = await self._reading(request, key, cached)
-        if len(first.values) == len(request.items):
+        if len(first.values) == len(request.ids):
             return ReplyEntries(first.values)
         missing = request.without({*first.values, *first.conflicting})
         values, causes = dict(first.values), dict.fromkeys(first.conflicting, DISAGREES)
         refused = dict(first.causes)
-        if missing.items and not cause:
+        if missing.ids and not cause:
             self.n_repeated += 1
             key = self._key(missing)
             reply, _ = self._cache.get(KIND, [key], _decode).get(key, (None, 0.0))
@@ -196,7 +232,7 @@ class Asker:
 
     async def _reading(self, request: ModelRequest[T], key: bytes, cached: Reply | None) -> tuple[ReplyEntries[T], str]:
         """Entries of a reply, and the cause where there is none and a second one would say no more."""
-        if cached is not None and (reading := request.task.reading(cached.text, request.ids)) is not None:
+        if cached is not None and (reading := request.reading(cached.text)) is not None:
             self.n_cached += 1
             self._n_read += 1
             self.n_unknown += reading.n_unknown
@@ -205,7 +241,7 @@ class Asker:
         reply, cause = await self._called(request)
         if reply is None:
             return ReplyEntries(), cause
-        reading = request.task.reading(reply.text, request.ids)
+        reading = request.reading(reply.text)
         self.n_unknown += 0 if reading is None else reading.n_unknown
         if reading is None or not (reading.values or reading.conflicting):
             cause = _cause_of(reply, reading)
@@ -273,9 +309,7 @@ class Asker:
 
     def _key(self, request: ModelRequest[Any]) -> bytes:
         """Key of a reply: all that it depends on, but not the fences of its prompt, which are others each time."""
-        prompt = digest(request.task.name, request.language)
-        whole = [_FORMAT, self._identity, prompt, request.texts, request.items, request.epoch]
-        whole += [dict(request.own_words)] if request.own_words else []
+        whole = [_FORMAT, self._identity, *request.facts()]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
 
 
@@ -298,7 +332,7 @@ def _cause_of(reply: Reply, reading: ReplyEntries[Any] | None) -> str:
 def _estimate(request: ModelRequest[Any], messages: Messages) -> Usage:
     base, per_item = request.task.n_tokens
     tokens_in = sum(estimate_tokens(message["content"]) for message in messages)
-    return Usage(tokens_in, base + per_item * len(request.items))
+    return Usage(tokens_in, base + per_item * len(request.ids))
 
 
 def _cause(error: ServiceError) -> str:

@@ -10,24 +10,14 @@ from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
-from steelyard.base.choices import Language
+from steelyard.base.choices import AskBy, Language
 from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, usual_progress
 from steelyard.judges.answers.refining import Refined
-from steelyard.judges.llm.asking import Asker, ModelRequest, numbered_items, parts
-from steelyard.judges.llm.replies import ReplyEntries
-from steelyard.judges.llm.tasks import (
-    CLAIMS,
-    LANGUAGES,
-    NEW_NUGGETS,
-    NUGGETS,
-    ONLY,
-    RELEVANCE,
-    TASKS,
-    VERDICTS,
-    WHOLE,
-    digest,
-)
+from steelyard.judges.llm.asking import Asker, ModelRequest, numbered_items
+from steelyard.judges.llm.evidence import Evidence
+from steelyard.judges.llm.inquiries import Asked, Inquiry, inquiries
+from steelyard.judges.llm.tasks import CLAIMS, LANGUAGES, NEW_NUGGETS, ONLY, TASKS, digest, example
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.announcements import Usage
@@ -152,11 +142,6 @@ class JudgingModel(ChatModel):
 TIE = "the samples tie"
 
 
-def not_judged(cause: str) -> Verdict:
-    """The verdict of what was not judged."""
-    return Verdict("not_judged", None, cause)
-
-
 def merge_samples(samples: Sequence[Verdict]) -> Verdict:
     """One verdict of several samples.
 
@@ -174,7 +159,7 @@ def merge_samples(samples: Sequence[Verdict]) -> Verdict:
         return samples[0]
     (label, votes), *others = Counter(sample.label for sample in judged).most_common(2)
     if others and others[0][1] == votes:
-        return not_judged(TIE)
+        return Verdict("not_judged", None, TIE)
     scores = [sample.score for sample in judged if sample.score is not None]
     first = next(sample for sample in judged if sample.label == label)
     return Verdict(label, statistics.fmean(scores) if scores else None, first.reason)
@@ -204,7 +189,7 @@ def spread_of(groups: Sequence[Sequence[Verdict]]) -> Spread:
     return Spread(len(several), n_differing, statistics.fmean(deviations) if deviations else None)
 
 
-VERSION = 1
+VERSION = 2
 
 
 @judge_named("llm")
@@ -212,7 +197,11 @@ VERSION = 1
 class LLMJudge(JudgingModel):
     """Asks a chat model behind an OpenAI-compatible address.
 
-    epochs     how often the same is asked; above 1 it wants a temperature above 0
+    epochs        how often the same is asked; above 1 it wants a temperature above 0
+    ask_by        what is asked in one call: a question's sentences, of answer and gold answers, by all chunks
+                  ("question"); those of the answer, and those of gold answers, each by all chunks ("text"), so that
+                  verdicts on an answer do not depend on what its gold answers say; or sentences by one chunk ("chunk")
+    chunk_tokens  of chunks that one call has at most, as an estimate; longer contexts are asked in several calls
     The other settings are those of `JudgingModel`.
     Raises     InputError for settings out of range, a key that is not set, or a budget in money without a price.
     """
@@ -221,13 +210,16 @@ class LLMJudge(JudgingModel):
     grades: ClassVar[bool] = True
 
     epochs: Annotated[int, at_least(1)] = 1
+    ask_by: AskBy = "question"
+    chunk_tokens: Annotated[int, at_least(1)] = 6000
     name: str = field(default="llm", init=False)
 
     def judge(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
         """For each case, in their order, one verdict a hypothesis, in theirs.
 
-        The table says what is asked: of "grounded" all hypotheses are judged as one answer against the whole premise;
-        the score of "nuggets" is 1, .5 or 0, and that of "relevance" grades whether the premise answers the hypothesis.
+        The table says what is asked: of "grounded" alone all hypotheses are judged as one answer against the whole
+        premise; the score of "nuggets" is 1, .5 or 0, and that of "relevance" grades whether the premise answers the
+        hypothesis.  Cases of one answer are asked together.
         Raises   StageError where no call can succeed: a wrong key, an unknown model, a server that is not there.
         """
         return self._judged(cases, 0)
@@ -237,15 +229,27 @@ class LLMJudge(JudgingModel):
         return self._judged(cases, self.epochs)
 
     def _judged(self, cases: Sequence[Case], first_epoch: int) -> list[tuple[Verdict, ...]]:
-        owners, requests = self._requests(cases, first_epoch)
-        results = self._asker.run(requests, "judge", self.progress)
-        samples: list[list[list[Verdict]]] = [[[] for _ in range(self.epochs)] for _ in cases]
-        for place, request, result in zip(owners, requests, results, strict=True):
-            samples[place][request.epoch - first_epoch] += _verdicts(request.ids, result)
+        asked = self._inquiries(cases, first_epoch)
+        self._ask([(inquiry, request) for inquiry in asked for request in inquiry.requests()], "judge")
+        self._ask([(inquiry, request) for inquiry in asked for request in inquiry.looks()], "judge_together")
+        samples: list[list[list[Verdict]]] = [[] for _ in cases]
+        for inquiry in asked:
+            for place, row in zip(inquiry.places, inquiry.rows(), strict=True):
+                samples[place].append(row)
         groups = [list(zip(*of_case, strict=True)) for of_case in samples]
         if self.epochs > 1:
             self._samples.extend(group for of_case in groups for group in of_case)
         return [tuple(map(merge_samples, of_case)) for of_case in groups]
+
+    def _ask(self, pairs: Sequence[tuple[Inquiry, ModelRequest[Any]]], stage: str) -> None:
+        """Ask what inquiries want to know, and hand them what the model said."""
+        if not pairs:
+            return
+        results = self._asker.run([request for _, request in pairs], stage, self.progress)
+        for (inquiry, request), result in zip(pairs, results, strict=True):
+            inquiry.take(request, result)
+            evidence = [own for own in result.values.values() if isinstance(own, Evidence) and own.quote and own.shown]
+            self._quotes.update(checked=len(evidence), misquoted=sum(own.is_misquoted for own in evidence))
 
     def split(self, answers: Sequence[Refined]) -> list[list[tuple[str, ...] | None]]:
         """For each answer and each of its sentences the claims; None where the model does not say."""
@@ -270,11 +274,13 @@ class LLMJudge(JudgingModel):
 
         answers   whose sentences are to be split before;   golds   that nuggets are to be drawn up from before
         again     cases that are judged a second time
-        The cases are then those without claims and nuggets that nobody knows yet, and fewer than there will be.
+        The cases are then those without claims and nuggets that nobody knows yet, and fewer than there will be.  Second
+        looks, at chunks of several calls together, are not counted: the first replies say which there will be.
         """
         splitting: list[ModelRequest[Any]] = [request for answer in answers for request in self._splitting(answer)]
         splitting += map(self._drawing_up, golds)
-        judging = [*self._requests(cases, 0)[1], *self._requests(again, self.epochs)[1]]
+        asked = [*self._inquiries(cases, 0), *self._inquiries(again, self.epochs)]
+        judging = [request for inquiry in asked for request in inquiry.requests()]
         return self._plan(self._asker.estimate([*splitting, *judging]))
 
     def recipe(self) -> Mapping[str, Any]:
@@ -283,57 +289,49 @@ class LLMJudge(JudgingModel):
         return {
             "judge": self.name, "version": VERSION, "model": self.model, "base_url": self.base_url,
             "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
-            "language": self.language, "epochs": self.epochs, "prompts": prompts,
+            "language": self.language, "epochs": self.epochs, "ask_by": self.ask_by, "chunk_tokens": self.chunk_tokens,
+            "prompts": prompts, "examples": [example(task.name, code) for task in TASKS for code in self._languages],
         }  # fmt: skip
 
     def counts(self) -> dict[str, Any]:
         """Counts of calls and failures by now, for the recipe of the verdicts."""
-        counts = super().counts()
+        counts = {**super().counts(), "quotes": dict(self._quotes)}
         if self.epochs > 1:
             counts["epochs"] = asdict(spread_of(self._samples))
         return counts
+
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """Errors of the model by now, by kind."""
+        n_misquoted = self._quotes["misquoted"]
+        return {**super().errors, **({"misquoted": n_misquoted} if n_misquoted else {})}
+
+    @property
+    def reads_chunks(self) -> bool:
+        """True where all chunks of a context are read in one call."""
+        return self.ask_by != "chunk"
 
     @cached_property
     def _samples(self) -> list[Sequence[Verdict]]:
         return []
 
-    def _requests(self, cases: Sequence[Case], first_epoch: int) -> tuple[list[int], list[ModelRequest[Verdict]]]:
-        """Requests, and the places of the cases that they are for; none for a case without hypotheses."""
-        pairs = [
-            (place, request)
-            for epoch in range(first_epoch, first_epoch + self.epochs)
-            for place, case in enumerate(cases)
-            for request in self._of_case(case, epoch)
-        ]
-        return [place for place, _ in pairs], [request for _, request in pairs]
+    @cached_property
+    def _quotes(self) -> Counter[str]:
+        return Counter(checked=0, misquoted=0)
 
-    def _of_case(self, case: Case, epoch: int) -> Iterator[ModelRequest[Verdict]]:
-        question = {"question": case.query} if case.query else {}
-        if not case.hypotheses:
-            return
-        language, items = self._language(*case.hypotheses), numbered_items(case.hypotheses)
-        if case.table == "relevance":
-            yield ModelRequest(
-                RELEVANCE, language, {"question": case.hypotheses[0], "answer": case.premise}, epoch=epoch
-            )
-        elif case.table == "grounded":
-            yield ModelRequest(WHOLE, language, {"source": case.premise, **question}, "statements", items, epoch)
-        elif case.table == "nuggets":
-            for part in parts(items):
-                yield ModelRequest(NUGGETS, language, {"answer": case.premise, **question}, "facts", part, epoch)
-        else:
-            for part in parts(items):
-                yield ModelRequest(VERDICTS, language, {"source": case.premise, **question}, "statements", part, epoch)
+    def _inquiries(self, cases: Sequence[Case], first_epoch: int) -> list[Inquiry]:
+        asked = Asked(self.ask_by, self.chunk_tokens, self._language)
+        return [
+            inquiry
+            for epoch in range(first_epoch, first_epoch + self.epochs)
+            for inquiry in inquiries(cases, asked, epoch)
+        ]
 
     def _splitting(self, answer: Refined) -> Iterator[ModelRequest[tuple[str, ...]]]:
         question = {"question": answer.query} if answer.query else {}
-        for part in parts(numbered_items(answer.texts)):
-            yield ModelRequest(CLAIMS, self._language(*answer.texts), question, "statements", part)
+        language, items = self._language(*answer.texts), numbered_items(answer.texts)
+        yield from ModelRequest(CLAIMS, language, question, "statements", items).parts()
 
     def _drawing_up(self, answer: Refined) -> ModelRequest[tuple[tuple[str, bool], ...]]:
         question = {"question": answer.query} if answer.query else {}
         return ModelRequest(NEW_NUGGETS, self._language(*answer.texts), {"answer": answer.texts[0], **question})
-
-
-def _verdicts(ids: Sequence[str], result: ReplyEntries[Verdict]) -> list[Verdict]:
-    return [result.values[i] if i in result.values else not_judged(result.causes[i]) for i in ids]

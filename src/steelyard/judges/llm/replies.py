@@ -146,7 +146,7 @@ def entries_in(value: Any, name: str, ids: Sequence[str]) -> list[Any]:
     if name in value or any(key in value for key in _IDS):
         return [value]
     asked = frozenset(ids)
-    if by_id := {key: entry for key, entry in value.items() if _id_text(key) in asked}:
+    if by_id := {key: entry for key, entry in value.items() if id_text(key) in asked}:
         return [{**(entry if isinstance(entry, Mapping) else {name: entry}), "id": key} for key, entry in by_id.items()]
     inner = (entries_in(entry, name, ids) for entry in value.values() if isinstance(entry, list | Mapping))
     return next(filter(None, inner), [])
@@ -182,7 +182,7 @@ def read_entries(
     for place, entry in enumerate(entries):
         # [3] and "3." mean 3.
         named = next((entry[key] for key in _IDS if key in entry), None) if isinstance(entry, Mapping) else None
-        entry_id = ids[place] if in_order else _id_text(named)
+        entry_id = ids[place] if in_order else id_text(named)
         if entry_id not in asked:
             n_unknown += 1
             continue
@@ -200,7 +200,12 @@ def has_id(entry: Any) -> bool:
     return isinstance(entry, Mapping) and any(name in entry for name in _IDS)
 
 
-def _id_text(value: Any) -> str:
+def id_text(value: Any) -> str:
+    """The id that a value of a reply means, with no marks around it; empty for what is none.
+
+    >>> id_text("[c3]"), id_text(3), id_text("3."), id_text(None)
+    ('c3', '3', '3', '')
+    """
     return "" if isinstance(value, bool) or not isinstance(value, int | str) else str(value).strip(" []().#")
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
-from steelyard.base.errors import quoted
+from steelyard.judges.llm.evidence import Evidence, checked, read_evidence
 from steelyard.judges.llm.replies import (
     ReplyEntries,
     entries_in,
@@ -19,16 +20,15 @@ from steelyard.judges.llm.replies import (
     last_object,
     other_values,
     read_entries,
-    read_label,
     read_score,
     read_text,
     value_under,
 )
-from steelyard.judges.verdict import Label, Verdict
-from steelyard.services.models.chat import fenced, fill_template, object_schema, response_format
+from steelyard.judges.verdict import Verdict
+from steelyard.services.models.chat import Items, fenced, fill_template, object_schema, response_format
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-PLACEHOLDERS = ("question", "source", "answer", "statements", "facts")
+PLACEHOLDERS = ("question", "source", "chunks", "references", "answer", "statements")
 
 
 @cache
@@ -43,12 +43,22 @@ def digest(name: str, language: Language) -> str:
     return "sha256:" + hashlib.sha256(template(name, language).encode()).hexdigest()
 
 
+_EXAMPLE = re.compile(r"^(?:Example|例如)[\s\S]*?(?=^[{A-Z只])", re.MULTILINE)
+
+
+@cache
+def example(name: str, language: Language) -> str:
+    """The worked example that a prompt shows, which labels of people must not be of; empty where it shows none."""
+    match = _EXAMPLE.search(template(name, language))
+    return match[0].strip() if match else ""
+
+
 def fenced_messages(
-    name: str, language: Language, texts: Mapping[str, str], own_words: Mapping[str, str] = MappingProxyType({})
+    name: str, language: Language, texts: Mapping[str, str | Items], own_words: Mapping[str, str] = MappingProxyType({})
 ) -> list[dict[str, str]]:
     """Messages that ask for a task; each text stands between two lines that no text can hold.
 
-    texts       by placeholder of the prompt; one that has none is left out
+    texts       by placeholder of the prompt; one that has none is left out, and several texts have ids
     own_words   what the prompt says itself, by placeholder; not fenced
     """
     blocks = dict.fromkeys(PLACEHOLDERS, "") | fenced(texts)
@@ -58,15 +68,12 @@ def fenced_messages(
 T = TypeVar("T")
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
-_CREDITS: Mapping[str, tuple[Label, float]] = {
-    "support": ("supported", 1.0),
-    "partial_support": ("supported", 0.5),
-    "not_support": ("not_found", 0.0),
-}
 GRADES = ("score", "rating", "relevance", "relevance_score", "评分", "分数", "得分", "等级", "相关性")
 """Keys under which models give a grade that was not asked for by that name."""
 ONLY = "1"
 """The id of what is asked for as a whole."""
+OF_ANSWER, OF_REFERENCE, FACT, RELEVANCE = "a", "r", "f", "q"
+"""With what the ids of a comparison begin: statements of the answer and of references, facts; and the question's id."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ class Task(Generic[T]):
     entry     the field that is read of each entry in the list under the key; empty where there is no such list
     others    keys that are read where the reply has not the key
     prepares  whether it only draws up what is judged then
+    check     holds a value against the texts that were asked about: what counts, why it does not, and how many ids the
+              model made up; None where nothing is to be held
     """
 
     name: str
@@ -93,6 +102,7 @@ class Task(Generic[T]):
     entry: str = ""
     others: tuple[str, ...] = ()
     prepares: bool = False
+    check: Callable[[str, T, Mapping[str, str | Items]], tuple[T | None, str, int]] | None = None
 
     def reading(self, text: str, ids: Sequence[str]) -> ReplyEntries[T] | None:
         """The values of a reply by id, as it was asked for or in another form; None where it has none of them.
@@ -117,13 +127,6 @@ class Task(Generic[T]):
 
 def _list(**properties: Any) -> dict[str, Any]:
     return {"type": "array", "items": object_schema(properties)}
-
-
-def _verdict(entry: Mapping[str, Any]) -> Verdict | None:
-    words = [entry["verdict"]] if "verdict" in entry else [word for key, word in entry.items() if key != "reason"]
-    labels = {label for word in words if (label := read_label(word)) is not None}
-    label = labels.pop() if len(labels) == 1 else None
-    return None if label is None else Verdict(label, read_score(entry.get("score")), read_text(entry.get("reason")))
 
 
 def _listed(
@@ -156,12 +159,6 @@ def _claims(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(text for claim in claims if (text := read_text(claim)))
 
 
-def _assignment(entry: Mapping[str, Any]) -> Verdict | None:
-    word = "_".join(read_text(entry.get("assignment")).lower().replace("-", " ").replace("_", " ").split())
-    label, credit = _CREDITS.get(word, (None, 0.0))
-    return None if label is None else Verdict(label, credit, read_text(entry.get("reason")))
-
-
 def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[tuple[tuple[str, bool], ...]]:
     entries = [entry for entry in entries_in(reply["nuggets"], "text", ids) if isinstance(entry, Mapping)]
     texts = {read_text(entry.get("text")): entry.get("vital") is True for entry in entries}
@@ -169,23 +166,56 @@ def _read_new_nuggets(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntr
     return ReplyEntries({ONLY: nuggets} if nuggets else {})
 
 
-def _read_grade(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
-    grade = read_score(reply.get("grade"))
-    label: Label = "supported" if grade else "not_found"
-    if grade is None:
-        return ReplyEntries(causes={ONLY: f"grade {quoted(reply['grade'])} cannot be read"})
-    return ReplyEntries({ONLY: Verdict(label, grade, read_text(reply.get("reason")))})
+Texts = Mapping[str, str | Items]
 
 
-_WORDS = {"type": "string", "enum": ["supported", "contradicted", "not_found"]}
+def _by_chunks(item_id: str, evidence: Evidence, texts: Texts) -> tuple[Evidence | None, str, int]:
+    return checked(evidence, _several(texts, "chunks"))
+
+
+def _by_other_side(item_id: str, evidence: Evidence, texts: Texts) -> tuple[Evidence | None, str, int]:
+    """Statements of an answer are held against references; the others are about one text, and name none."""
+    if item_id == RELEVANCE:
+        return (None, "no score from 0 to 1", 0) if evidence.score is None else (evidence, "", 0)
+    return checked(evidence, _several(texts, "references") if item_id.startswith(OF_ANSWER) else {})
+
+
+def _several(texts: Texts, name: str) -> Mapping[str, str]:
+    value = texts.get(name, ())
+    return {} if isinstance(value, str) else dict(value)
+
+
+_IDS = {"type": "array", "items": _TEXT}
+_WORDS = ["supported", "contradicted", "not_found"]
+_read_evidence = partial(_listed, name="verdict", convert=read_evidence, essence=lambda own: own.label)
 VERDICTS = Task(
     "verdicts",
     "verdicts",
-    {"verdicts": _list(id=_TEXT, reason=_TEXT, verdict=_WORDS, score=_NUMBER)},
-    _listed("verdicts", "verdict", _verdict, lambda verdict: verdict.label),
+    {
+        "verdicts": _list(
+            id=_TEXT, reason=_TEXT, verdict={"type": "string", "enum": _WORDS}, score=_NUMBER, alone=_IDS,
+            together={"type": "array", "items": _IDS}, part=_IDS, against=_IDS, quote=_TEXT,
+        )
+    },
+    _read_evidence("verdicts"),
+    (10, 70),
+    entry="verdict",
+    check=_by_chunks,
+)  # fmt: skip
+COMPARISON = Task(
+    "comparison",
+    "comparison",
+    {
+        "comparison": _list(
+            id=_TEXT, reason=_TEXT, verdict={"type": "string", "enum": [*_WORDS, "partly_supported"]}, score=_NUMBER,
+            alone=_IDS, against=_IDS,
+        )
+    },
+    _read_evidence("comparison"),
     (10, 50),
     entry="verdict",
-)
+    check=_by_other_side,
+)  # fmt: skip
 WHOLE = Task(
     "whole",
     "unsupported",
@@ -200,17 +230,8 @@ CLAIMS = Task(
     _listed("sentences", "claims", _claims, lambda claims: claims), (10, 80),
     entry="claims", prepares=True,
 )  # fmt: skip
-NUGGETS = Task(
-    "nuggets",
-    "facts",
-    {"facts": _list(id=_TEXT, reason=_TEXT, assignment={"type": "string", "enum": list(_CREDITS)})},
-    _listed("facts", "assignment", _assignment, lambda verdict: verdict.score),
-    (10, 40),
-    entry="assignment",
-)
 NEW_NUGGETS = Task(
     "new_nuggets", "nuggets", {"nuggets": _list(text=_TEXT, vital={"type": "boolean"})}, _read_new_nuggets, (300, 0),
     entry="text", prepares=True,
 )  # fmt: skip
-RELEVANCE = Task("relevance", "grade", {"reason": _TEXT, "grade": _NUMBER}, _read_grade, (40, 0), others=GRADES)
-TASKS: tuple[Task[Any], ...] = (VERDICTS, WHOLE, CLAIMS, NUGGETS, NEW_NUGGETS, RELEVANCE)
+TASKS: tuple[Task[Any], ...] = (VERDICTS, COMPARISON, WHOLE, CLAIMS, NEW_NUGGETS)

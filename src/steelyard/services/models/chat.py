@@ -45,13 +45,27 @@ def fill_template(template: str, values: Mapping[str, str]) -> list[dict[str, st
     ]
 
 
-def fenced(texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts by placeholder, each between two lines that no text can hold, so that a model can take it for data."""
-    code = _fence_code(list(texts.values()))
+Items = tuple[tuple[str, str], ...]
+"""Texts with their ids."""
+
+
+def fenced(texts: Mapping[str, str | Items]) -> dict[str, str]:
+    """Texts by placeholder, each between two lines that no text can hold, so that a model can take it for data.
+
+    texts   of a placeholder one text, or several with their ids, each below a line with its id that no text can hold
+    """
+    several = [text for value in texts.values() if not isinstance(value, str) for _, text in value]
+    code = _fence_code([*(value for value in texts.values() if isinstance(value, str)), *several])
     return {
-        placeholder: f"<<<{placeholder.upper()} {code}>>>\n{text}\n<<<END {placeholder.upper()} {code}>>>"
-        for placeholder, text in texts.items()
+        name: f"<<<{name.upper()} {code}>>>\n{_fenced_text(value, code)}\n<<<END {name.upper()} {code}>>>"
+        for name, value in texts.items()
     }
+
+
+def _fenced_text(value: str | Items, code: str) -> str:
+    if isinstance(value, str):
+        return value
+    return "\n".join(f"[{item_id} {code}]\n{text}" for item_id, text in value)
 
 
 def numbered(items: Sequence[tuple[str, str]]) -> str:
