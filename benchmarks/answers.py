@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.judged.calls import call_values
 from benchmarks.judged.citing import citation_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
@@ -89,6 +90,12 @@ def units(_: Path) -> Report:
     return Report(value_table("Units of answers as people read them", values), [value.row() for value in values])
 
 
+def calls(_: Path) -> Report:
+    values = list(call_values())
+    title = "The judge llm: calls, tokens, and verdicts beside those of one chunk a call"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -99,6 +106,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "reference": reference,
     "units": units,
     "citations": citations,
+    "calls": calls,
 }
 """By name: from the folder of data to a report."""
 

@@ -12,80 +12,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import get_args
 
+from benchmarks.judged.calls import agreement, asked, oracle
 from benchmarks.judged.halls import Halls, halls
-from benchmarks.judged.oracle import OracleJudge
 from benchmarks.simulated.tables import Table
 
 from steelyard.base.choices import AskBy
-from steelyard.experiment.judging import judge
-from steelyard.judges.answers.cases import TABLES
 from steelyard.judges.llm.judge import LLMJudge
-from steelyard.judges.tables.verdicts import Verdicts, unit_verdict
-
-N_CALLS_BEFORE, N_TOKENS_BEFORE = 2300, 1_163_634
-"""Of `halls(100)`: ten chunks of 66 tokens, five sentences, one gold answer of three; measured at commit 2db421b5."""
 
 
-@dataclass(frozen=True)
-class Way:
-    """Verdicts by one way to ask, and what it took."""
-
-    verdicts: Verdicts
-    calls: int
-    tokens: int
-
-
-def asked(data: Halls, make: Callable[..., LLMJudge], ask_by: AskBy, **settings: Any) -> Way:
-    """Judge all answers, also by the whole context."""
-    own = make(ask_by=ask_by, **settings)
-    verdicts = judge(data.questions, data.outputs, own, tables=TABLES, save=False)
-    counts = own.counts()
-    own.close()
-    return Way(verdicts, counts["calls"], counts["tokens_in"] + counts["tokens_out"])
-
-
-def labels(verdicts: Verdicts) -> Iterator[tuple[str, tuple[Any, ...], object]]:
-    """Table, place and verdict of all that was judged; of the whole context, whether any chunk or all support it."""
-    for query_id, record in verdicts.records.items():
-        for table in ("support", "correctness", "reach"):
-            for place, row in enumerate(getattr(record, table)):
-                for column, verdict in enumerate(row):
-                    yield table, (query_id, place, column), verdict.label
-        for table in ("joint", "without", "said"):
-            for place, verdict in enumerate(getattr(record, table)):
-                if verdict is not None:
-                    yield table, (query_id, place), verdict.label
-        for place, nugget in enumerate(record.nuggets):
-            yield "nuggets", (query_id, place), nugget.credit
-        if record.grade is not None:
-            yield "relevance", (query_id,), record.grade.score
-
-
-def agreement(one: Verdicts, other: Verdicts) -> Mapping[str, tuple[int, int]]:
-    """By table: verdicts that are the same in both, and all."""
-    first, second = ({(table, place): value for table, place, value in labels(own)} for own in (one, other))
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for (table, place), value in first.items():
-        counts[table][0] += second.get((table, place)) == value
-        counts[table][1] += 1
-    return {table: (same, n) for table, (same, n) in counts.items()}
-
-
-def unsupported(verdicts: Verdicts) -> int:
-    """Units that no chunk and no context supports."""
-    return sum(
-        unit_verdict(record, place) != "supported"
-        for record in verdicts.records.values()
-        for place in range(len(record.units))
-    )
-
-
-def ways_table(data: Halls, make: Callable[..., LLMJudge], title: str, **settings: Any) -> Table:
+def ways_table(data: Halls, make: Callable[..., LLMJudge], title: str, **settings: int) -> Table:
     """A row a way to ask: calls, tokens, and the share of each table's verdicts that are those by one chunk a call."""
     ways = {way: asked(data, make, way, **settings) for way in get_args(AskBy)}
     by_chunk = ways["chunk"]
@@ -123,10 +61,6 @@ def main() -> int:
         tables = [ways_table(data, make, f"Asked of {os.environ['STEELYARD_JUDGE_MODEL']}")]
     else:
         n = options.questions or 100
-
-        def oracle(**settings: Any) -> LLMJudge:
-            return OracleJudge(model="oracle", base_url="http://127.0.0.1:9/v1", **settings)
-
         plain = halls(n, n_fillers=options.fillers)
         cited = halls(n, n_fillers=options.fillers, cited=True, nuggets=True)
         tables = [

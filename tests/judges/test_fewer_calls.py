@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.fewer_calls import N_CALLS_BEFORE, N_TOKENS_BEFORE, agreement, asked, endpoint, labels, main
+from benchmarks.fewer_calls import endpoint, main
+from benchmarks.judged.calls import N_CALLS_BEFORE, N_TOKENS_BEFORE, agreement, asked, labels, oracle
 from benchmarks.judged.halls import Halls, halls
 from benchmarks.judged.oracle import OracleJudge, reply
 
@@ -42,10 +43,6 @@ ANSWERS[PATH] = completion
 def server() -> Iterator[Server]:
     with serving() as server:
         yield server
-
-
-def oracle(**settings: Any) -> OracleJudge:
-    return OracleJudge(model="oracle", base_url="http://127.0.0.1:9/v1", **settings)
 
 
 def settings(server: Server, **more: Any) -> dict[str, Any]:

@@ -39,9 +39,8 @@ def test_a_statement_has_its_lead_and_its_id(table: Any) -> None:
     [body] = bodies(Case("Covered: dental care.", table=table, chunks=(), query="What is covered?", **LIST))  # type: ignore[arg-type]
     letter = {"reach": "b", "correctness": "a", "said": "r"}.get(table, "")
     assert block(body, "STATEMENTS").splitlines() == [
-        f"[{letter}1 lead] The following are NOT covered:",
+        f"[{letter}1-{letter}2 lead] The following are NOT covered:",
         f"[{letter}1] dental care",
-        f"[{letter}2 lead] The following are NOT covered:",
         f"[{letter}2] glasses",
         f"[{letter}3] It also covers trips.",
     ]
@@ -58,6 +57,15 @@ def test_statements_that_are_asked_about_again_are_read_among_the_others() -> No
     assert block(again, "STATEMENTS").splitlines() == ["[-] B+ 树的叶子结点相连。", "[2] 它适合范围查询。"]
     assert items(again) == {"2": "它适合范围查询。"}
     assert request.without({"1"}).facts() != request.facts()
+
+
+def test_a_lead_is_there_where_only_some_are_asked_about_again() -> None:
+    [inquiry] = inquiries([Case("x", **LIST)], ASKED, 0)  # type: ignore[arg-type]
+    [request] = inquiry.requests()
+    lines = [block(body_of(request.without(ids)), "STATEMENTS").splitlines()[:3] for ids in ({"1"}, {"1", "2"})]
+    lead = "The following are NOT covered:"
+    assert lines[0] == [f"[2 lead] {lead}", "[-] dental care", "[2] glasses"]
+    assert lines[1] == [f"[- lead] {lead}", "[-] dental care", "[-] glasses"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
@@ -109,13 +110,14 @@ class ModelRequest(Generic[T]):
         )
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Items with their leads before them; those that are not asked about have no id."""
+        """Items, with the lead of neighbours that have the same before them; those not asked about have no id."""
         asked, lines = frozenset(self.ids), list[tuple[str, str]]()
-        for item_id, text in self.items:
-            shown = item_id if item_id in asked else "-"
-            lead = self.leads.get(item_id)
-            lines += [(f"{shown} lead", lead)] if lead else []
-            lines.append((shown, text))
+        for lead, neighbours in groupby(self.items, key=lambda item: self.leads.get(item[0], "")):
+            run = list(neighbours)
+            ids = [item_id for item_id, _ in run if item_id in asked] or ["-"]
+            led = ids[0] if len(ids) == 1 else f"{ids[0]}-{ids[-1]}"
+            lines += [(f"{led} lead", lead)] if lead else []
+            lines += [(item_id if item_id in asked else "-", text) for item_id, text in run]
         return lines
 
     def facts(self) -> list[Any]:
