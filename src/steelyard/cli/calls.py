@@ -42,6 +42,7 @@ class Call:
     output     the file of --output, where the command writes its result into one
     explain    whether a terminal shows everything
     typed      the words behind `steelyard`, as the user gave them
+    lang       the language that the user asked for; None for that of the locale
     """
 
     function: Callable[..., Any]
@@ -51,6 +52,7 @@ class Call:
     safe_csv: bool
     explain: bool
     typed: Sequence[str] = ()
+    lang: str | None = None
 
     def compute(self, *data: Any, **options: Any) -> Any:
         """The result of the function for data and options of the command."""
@@ -114,7 +116,8 @@ def prepare(command: Command, values: dict[str, Any], typed: Sequence[str] = ())
     typed    as of Call
     Raises   InputError for a language or format in which it does not write; OutputError for an output that it reads.
     """
-    words, format = read_words(values.pop("lang", None)), values.pop("format", None)
+    lang, format = values.pop("lang", None), values.pop("format", None)
+    words = read_words(lang)
     inputs = [path for item in command.arguments if item.reads for path in _paths(values.get(item.dest))]
     for item in command.arguments:
         for path in _paths(values.get(item.dest)) if item.writes else ():
@@ -122,7 +125,7 @@ def prepare(command: Command, values: dict[str, Any], typed: Sequence[str] = ())
     output: Path | None = values.pop("output") if OUTPUT in command.arguments else None
     shape = chosen_format(_named(command.makes), output, format) if command.makes else "table"
     flags = {name: values.pop(name, False) for name in ("safe_csv", "explain")}
-    call = Call(_named(command.calls), words, shape, output, **flags, typed=typed)
+    call = Call(_named(command.calls), words, shape, output, **flags, typed=typed, lang=lang)
     return partial(command.run, call, **values)
 
 

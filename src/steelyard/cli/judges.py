@@ -130,7 +130,7 @@ def _evaluation_with(grades: Grades, file: str, sources: list[str]) -> list[str]
 
 def review_sample(call: Call, questions: str, runs: list[str], *, output: Path, **options: Any) -> None:
     """Draw a sample, write the form, and say what was drawn."""
-    sampled = call.compute(questions, runs, output, lang=call.words.code, **options)
+    sampled = call.compute(questions, runs, output, lang=call.lang, **options)
     files = {own.name: own.file for own in sampled.round.systems if own.file is not None}
     call.write(sampled, following=_importing(sampled.form, files))
 
@@ -139,7 +139,7 @@ def review_pool(call: Call, questions: str, sources: list[str], *, output: Path,
     """Pool documents, write the form, and say what it asks."""
     from steelyard.reviewing.forms import INTO
 
-    pooled = call.compute(questions, sources, output, into, lang=call.words.code, **options)
+    pooled = call.compute(questions, sources, output, into, lang=call.lang, **options)
     call.write(pooled, following=_importing(pooled.form, {INTO: pooled.into}))
 
 
