@@ -1,7 +1,9 @@
 """Verdicts as frames, as a file, merged, and refused."""
 
+import contextlib
 import json
 import os
+import pickle
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
-from steelyard.judges.tables.verdicts import Verdicts
-from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict
+from steelyard.judges.tables.columns import SCHEMA, VerdictColumns
+from steelyard.judges.tables.files import encode_verdicts
+from steelyard.judges.tables.verdicts import Verdicts, unit_verdict
+from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict, check_record
 from tests.hypothesis_profiles import examples
 from tests.judges.small import MISSING, RECORD
 
@@ -206,6 +210,61 @@ def test_any_verdicts_are_read_back_equal(
     assert Verdicts.read(path) == verdicts
 
 
+@examples(200)
+@given(st.data())
+def test_columns_are_refused_exactly_where_their_record_is(data: st.DataObject) -> None:
+    """Of lists of a whole record with one cell changed, a check of all at once says what one of the record says."""
+    lists = VerdictColumns.of_records([replace(MISSING, query_id="first"), data.draw(_records())]).lists()
+    name = data.draw(st.sampled_from([name for name in SCHEMA if name not in ("query_id", "answerable")]))
+    other = VerdictColumns.of_records([data.draw(_records())]).lists()[name]
+    changed = lists.with_columns(pl.concat([lists[name].head(1), other]))
+    with contextlib.suppress(ValueError):
+        for record in VerdictColumns.of_lists(changed).records().values():
+            check_record(record)
+        return
+    with pytest.raises(ValueError, match=r"^question (?!.*its verdicts do not fit together)"):
+        VerdictColumns.of_lists(changed)
+
+
+def test_a_file_of_version_2_is_read_with_empty_leads(tmp_path: Path) -> None:
+    path = Path(__file__).parents[1] / "golden" / "verdicts_version_2.parquet"
+    assert Verdicts.read(path) == Verdicts([RECORD, MISSING], RECIPE, errors={"unknown_id": 2})
+    damaged = _with_column(path, tmp_path / "t.parquet", answer=pl.lit("another"))
+    with pytest.raises(InputError, match="is damaged, or was edited; judge again"):
+        Verdicts.read(damaged)
+    with pytest.raises(InputError, match="holds other columns than verdicts have"):
+        Verdicts.read(_with_head(path, tmp_path / "t.parquet", version=3))
+
+
+def test_a_file_of_a_question_twice_is_refused_although_its_fingerprint_is_right(
+    verdicts: Verdicts, tmp_path: Path
+) -> None:
+    twice = verdicts.columns.and_those_of([verdicts.columns])
+    (path := tmp_path / "t.parquet").write_bytes(encode_verdicts(twice, RECIPE, {}))
+    with pytest.raises(InputError, match=r"t.parquet: .*question 'q1' comes twice; remove one; judge again"):
+        Verdicts.read(path)
+
+
+def test_verdicts_that_were_read_are_pickled_and_make_their_records_when_asked(
+    verdicts: Verdicts, tmp_path: Path
+) -> None:
+    verdicts.write(path := tmp_path / "v.parquet")
+    again = pickle.loads(pickle.dumps(Verdicts.read(path)))
+    assert again == verdicts
+    assert again.records["q1"] == RECORD
+    assert again.records["q1"] is again.records["q1"]
+    assert "q3" not in again.records
+    assert again.restricted(["q2"]).records == {"q2": MISSING}
+
+
+@examples(100)
+@given(st.lists(_records(), max_size=3, unique_by=lambda record: record.query_id))
+def test_the_verdict_of_a_unit_in_frames_is_that_of_its_record(records: list[JudgedAnswer]) -> None:
+    units = [(record, n, unit) for record in records for n, unit in enumerate(record.units)]
+    by_record = [unit_verdict(record, n) if unit.checkable else None for record, n, unit in units]
+    assert Verdicts(records).units["verdict"].to_list() == by_record
+
+
 def _with_head(path: Path, target: Path, **change: object) -> Path:
     """The file with another head."""
     head = json.loads(pl.read_parquet_metadata(path)["steelyard_verdicts"]) | change
@@ -224,6 +283,9 @@ _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "version 9, newer than this Steelyard; upgrade it": lambda path, target: _with_head(path, target, version=9),
     "version 'a', not 3; judge again": lambda path, target: _with_head(path, target, version="a"),
     "`recipe.judge` is missing; judge again": lambda path, target: _with_head(path, target, recipe={}),
+    "`unit_text` has holes; judge again": lambda path, target: _with_column(
+        path, target, unit_text=pl.col("unit_text").list.eval(pl.lit(None, pl.String).repeat_by(pl.len()).explode())
+    ),
     "has verdicts on 2 questions, of 3; judge again": lambda path, target: _with_head(path, target, questions=3),
     "question 'q1': its lists of support differ in length": lambda path, target: _with_column(
         path, target, support_verdict=pl.col("support_verdict").list.head(3)

@@ -205,9 +205,9 @@ def _checked(verdicts: Verdicts, run: Weighed | System, questions: Questions) ->
 
     verdicts.check_outputs(run.answered().digest(), run.name)
     for question in questions:
-        record = verdicts.records.get(question.query_id)
-        answers = tuple(map(whole_characters, question.answers))
-        if record is not None and record.gold_answers and answers and answers != record.gold_answers:
+        judged_by = verdicts.gold_answers.get(question.query_id)
+        answers = list(map(whole_characters, question.answers))
+        if judged_by and answers and answers != judged_by:
             raise InputError(
                 f"{run.name}: its verdicts by {verdicts.judge} are by another gold answer to {question.query_id!r} "
                 "than the questions have now; judge it again (`steelyard judge`)"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
+import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.judges.verdict import JudgedAnswer, Label, State, Unit, Verdict
+from steelyard.judges.tables.columns import GRIDS, Items, VerdictColumns
+from steelyard.judges.verdict import JudgedAnswer, Label, State
 from steelyard.measures.judged_answers import (
     ABSTAINED,
     ANSWERED,
@@ -27,112 +27,101 @@ from steelyard.measures.judged_answers import (
 )
 from steelyard.text.citing import citation_marks
 
-T = TypeVar("T")
-_CODES: Mapping[Label, int] = {
+_CODES: Mapping[Label | None, int] = {
     "supported": SUPPORTED,
     "contradicted": CONTRADICTED,
     "not_found": NOT_FOUND,
     "not_judged": NOT_JUDGED,
+    None: NONE,
 }
+LABELS: Mapping[int, Label | None] = {code: label for label, code in _CODES.items()}
+"""The label of each code; None: nobody was to judge it."""
 _STATES: Mapping[State, int] = {
     "answered": ANSWERED, "abstained": ABSTAINED, "empty": EMPTY, "failed": FAILED, "missing": MISSING
 }  # fmt: skip
 
 
 def judged_arrays(records: Mapping[str, JudgedAnswer], query_ids: Sequence[str]) -> JudgedAnswers:
-    """The verdicts of one system on these questions, in their order.
+    """The verdicts of one system on these questions, in their order, as `column_arrays` has them.
 
     records    by query id, whose tables are whole: as `check_record` has it
-    Units, and units of gold answers, that assert nothing are left out; citations by such units are not.
     Raises     KeyError for a question without a record.
 
     >>> arrays = judged_arrays({"q": JudgedAnswer("q", "missing")}, ["q"])
     >>> arrays.n_queries, arrays.unit_query.tolist(), arrays.n_chunks.tolist()
     (1, [], [-1])
     """
-    listed = [records[query_id] for query_id in query_ids]
-    units, golds = _Places.of([r.units for r in listed]), _Places.of([r.gold_units for r in listed])
-    support = _Table.of(units.rows([r.support for r in listed]))
-    correct = _Table.of(units.rows([r.correctness for r in listed]))
-    reach = _Table.of(golds.rows([r.reach for r in listed]))
-    citations = [(query, citation) for query, r in enumerate(listed) for citation in r.citations]
-    nuggets = [(query, nugget) for query, r in enumerate(listed) for nugget in r.nuggets]
-    grades = [None if r.grade is None or r.grade.label == "not_judged" else r.grade.score for r in listed]
+    return column_arrays(VerdictColumns.of_records([records[query_id] for query_id in query_ids]))
+
+
+def column_arrays(columns: VerdictColumns) -> JudgedAnswers:
+    """The verdicts in columns as arrays.
+
+    Units, and units of gold answers, that assert nothing are left out; citations by such units are not.
+    """
+    own, items = columns.own, columns.items
+    units, golds, citations, grades = items["unit"], items["gold_unit"], items["citation"], items["grade"]
+    checkable, golds_checkable = units.checkable, golds.checkable
+    cells = {table: items[owner].grid(items[texts].n) for table, (owner, texts) in GRIDS.items()}
+    place = np.where(checkable, np.cumsum(checkable) - 1, -1)
+    graded = (grades.frame["verdict"] != "not_judged").to_numpy()
+    grade = np.full(len(own), np.nan)
+    grade[grades.query[graded]] = _floats(grades.frame["score"])[graded]
+    contexts, gold_answers = (texts_of(items[kind]) for kind in ("context", "gold_answers"))
     return JudgedAnswers(
-        query_id=list(query_ids),
-        state=np.array([_STATES[r.state] for r in listed], np.int8),
-        n_chunks=_ints(-1 if r.context is None else len(r.context) for r in listed),
-        n_gold=_ints(len(r.gold_answers) for r in listed),
-        answerable=_floats(None if r.answerable is None else float(r.answerable) for r in listed),
-        grade=_floats(grades),
-        answers=[_uncited(r.answer, tuple(r.context or ())) for r in listed],
-        gold_answers=[[_uncited(gold) for gold in r.gold_answers] for r in listed],
-        unit_query=_ints(units.query),
-        grounded=_codes(v for _, v in units.rows([r.grounded or (None,) * len(r.units) for r in listed])),
-        joint=_codes(v for _, v in units.rows([r.joint for r in listed])),
-        support_unit=support.row,
-        support_chunk=support.column,
-        support=support.codes,
-        correct_unit=correct.row,
-        correct_gold=correct.column,
-        correct=correct.codes,
-        gold_query=_ints(golds.query),
-        gold_answer=_ints(gold.alternative for r in listed for gold in r.gold_units if gold.checkable),
-        said=_codes(v for _, v in golds.rows([r.said for r in listed])),
-        reach_gold=reach.row,
-        reach_chunk=reach.column,
-        reach=reach.codes,
-        citation_query=_ints(query for query, _ in citations),
-        citation_unit=_ints(units.place.get((query, citation.unit), -1) for query, citation in citations),
-        citation_chunk=_ints(-1 if citation.chunk is None else citation.chunk for _, citation in citations),
-        without=_codes(verdict for r in listed for verdict in r.without),
-        nugget_query=_ints(query for query, _ in nuggets),
-        vital=np.array([nugget.vital for _, nugget in nuggets], np.bool_),
-        credit=_floats(nugget.credit for _, nugget in nuggets),
-        n_no_claim=_ints(sum(not unit.checkable for unit in r.units) for r in listed),
+        query_id=own["query_id"].to_list(),
+        state=own["state"].replace_strict(_STATES, return_dtype=pl.Int8).to_numpy(),
+        n_chunks=np.where(columns.has_context, items["context"].n, -1),
+        n_gold=items["gold_answers"].n,
+        answerable=_floats(own["answerable"]),
+        grade=grade,
+        answers=list(map(_uncited, own["answer"].to_list(), map(tuple, contexts))),
+        gold_answers=[list(map(_uncited, golds)) for golds in gold_answers],
+        unit_query=units.query[checkable],
+        grounded=_grounded(units, items["grounded"])[checkable],
+        joint=_codes(items["joint"])[checkable],
+        support_unit=cells["support"][0],
+        support_chunk=cells["support"][1],
+        support=_codes(items["support"]),
+        correct_unit=cells["correctness"][0],
+        correct_gold=cells["correctness"][1],
+        correct=_codes(items["correctness"]),
+        gold_query=golds.query[golds_checkable],
+        gold_answer=golds.frame["alternative"].to_numpy()[golds_checkable],
+        said=_codes(items["said"])[golds_checkable],
+        reach_gold=cells["reach"][0],
+        reach_chunk=cells["reach"][1],
+        reach=_codes(items["reach"]),
+        citation_query=citations.query,
+        citation_unit=place[units.starts[citations.query] + citations.frame["unit"].to_numpy()],
+        citation_chunk=citations.frame["chunk"].fill_null(-1).to_numpy(),
+        without=_codes(items["without"]),
+        nugget_query=items["nugget"].query,
+        vital=items["nugget"].frame["vital"].to_numpy(),
+        credit=_floats(items["nugget"].frame["credit"]),
+        n_no_claim=np.bincount(units.query[~checkable], minlength=len(own)),
     )
 
 
-@dataclass(frozen=True)
-class _Places:
-    """Units of all questions that assert something, one after another.
-
-    query   (u,) the question of each
-    place   (question, unit) -> where it is among these
-    """
-
-    query: Sequence[int]
-    place: Mapping[tuple[int, int], int]
-
-    @classmethod
-    def of(cls, units: Sequence[Sequence[Unit]]) -> _Places:
-        keys = [(query, n) for query, listed in enumerate(units) for n, unit in enumerate(listed) if unit.checkable]
-        return cls([query for query, _ in keys], {key: place for place, key in enumerate(keys)})
-
-    def rows(self, tables: Sequence[Sequence[T]]) -> Iterator[tuple[int, T]]:
-        """Rows of these units in a table of each question, which has a row for every unit of its question."""
-        for (query, n), place in self.place.items():
-            yield place, tables[query][n]
+def texts_of(items: Items) -> list[list[str]]:
+    """Texts question by question."""
+    texts = items.frame["text"].to_list()
+    return [texts[start : start + n] for start, n in zip(items.starts.tolist(), items.n.tolist(), strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Verdicts row by row, and the row and the column of each."""
+def _grounded(units: Items, grounded: Items) -> Codes:
+    """(n,) verdicts on units by their whole context; NONE in questions that no judge read at once."""
+    codes = np.full(len(units.query), NONE, np.int8)
+    codes[(grounded.n > 0)[units.query]] = _codes(grounded)
+    return codes
 
-    row: Ints
-    column: Ints
-    codes: Codes
 
-    @classmethod
-    def of(cls, rows: Iterable[tuple[int, Sequence[Verdict]]]) -> _Table:
-        listed = list(rows)
-        n = _ints(len(row) for _, row in listed)
-        ends = np.repeat(np.cumsum(n), n)
-        return cls(
-            np.repeat(_ints(place for place, _ in listed), n),
-            np.arange(len(ends)) - ends + np.repeat(n, n),
-            _codes(verdict for _, row in listed for verdict in row),
-        )
+def _codes(items: Items) -> Codes:
+    return items.frame["verdict"].replace_strict(_CODES, return_dtype=pl.Int8).to_numpy()
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 @lru_cache(maxsize=64)
@@ -143,18 +132,31 @@ def _uncited(text: str, context: tuple[str, ...] = ()) -> str:
     return "".join(text[i:j] for i, j in zip(starts, [*(mark.start for mark in marks), len(text)], strict=True))
 
 
-def _codes(verdicts: Iterable[Verdict | None]) -> Codes:
-    return verdict_codes(None if verdict is None else verdict.label for verdict in verdicts)
-
-
 def verdict_codes(labels: Iterable[Label | None]) -> Codes:
     """The codes of labels; None: nobody was to judge it."""
-    return np.array([NONE if label is None else _CODES[label] for label in labels], np.int8)
+    return np.array([_CODES[label] for label in labels], np.int8)
 
 
-def _ints(values: Iterable[int]) -> Ints:
-    return np.fromiter(values, np.int64)
+def context_codes(a: JudgedAnswers) -> Codes:
+    """(u,) verdicts on units over the whole context, as `unit_verdict` has them; NONE without any.
+
+    >>> context_codes(judged_arrays({}, [])).tolist()
+    []
+    """
+    n, units = len(a.unit_query), np.arange(len(a.unit_query))
+    order = (SUPPORTED, NOT_JUDGED, CONTRADICTED, NOT_FOUND)
+    by_chunks = _first([(a.support, a.support_unit), (a.joint, units)], n, order)
+    order = (SUPPORTED, CONTRADICTED, NOT_FOUND, NOT_JUDGED)
+    return _first([(by_chunks, units), (a.grounded, units)], n, order)
 
 
-def _floats(values: Iterable[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
+def _first(tables: Sequence[tuple[Codes, Ints]], n: int, order: Sequence[int]) -> Codes:
+    """(n,) the first code, in an order, that each owner has in any of these tables; NONE without any.
+
+    tables   codes and the owner of each
+    """
+    first = np.full(n, NONE, np.int8)
+    for code in reversed(order):
+        for codes, owner in tables:
+            first[owner[codes == code]] = code
+    return first

@@ -9,16 +9,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+import numpy as np
 import polars as pl
 
+from steelyard.base.arrays import Ints
 from steelyard.base.errors import DuplicateError, InputError
 from steelyard.base.result import Shown
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
-from steelyard.judges.tables.arrays import judged_arrays
-from steelyard.judges.tables.files import decode_ragchecker, decode_verdicts, encode_verdicts
-from steelyard.judges.verdict import JudgedAnswer, Label, Problem, State, Unit, Verdict, check_record
-from steelyard.measures.judged_answers import JudgedAnswers
+from steelyard.judges.tables.arrays import LABELS, column_arrays, context_codes, texts_of
+from steelyard.judges.tables.columns import GRIDS, ROWS, VerdictColumns
+from steelyard.judges.tables.files import decode_verdicts, encode_verdicts
+from steelyard.judges.tables.ragchecker import decode_ragchecker
+from steelyard.judges.verdict import JudgedAnswer, Label, Problem, State, Verdict, check_record
+from steelyard.measures.judged_answers import NONE, JudgedAnswers
 
 FOLDER = "verdicts"
 """Of a run folder, where verdicts are kept: one file a judge."""
@@ -61,20 +65,8 @@ def unit_verdict(record: JudgedAnswer, unit: int) -> Label | None:
     return next((label for label in order if label in labels), None)
 
 
-_Schema = Mapping[str, Any]
-_VERDICT: _Schema = {"verdict": pl.String, "score": pl.Float64, "reason": pl.String}
-_PLACE: _Schema = {"start": pl.Int64, "end": pl.Int64, "lead": pl.String, "text": pl.String, "no_claim": pl.String}
-
-
-def _place(unit: Unit) -> tuple[int, int, str, str, str]:
-    return unit.start, unit.end, unit.lead, unit.text, unit.no_claim
-
-
-def _frame(schema: _Schema, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pl.DataFrame(
-        [pl.Series(name, values, dtype) for (name, dtype), values in zip(schema.items(), columns, strict=True)]
-    )
+_PLACE = ("start", "end", "lead", "text", "no_claim")
+_VERDICT = ("verdict", "score", "reason")
 
 
 class Verdicts(Shown):
@@ -109,8 +101,7 @@ class Verdicts(Shown):
         for record in records:
             if record.query_id in by_id:
                 raise DuplicateError(f"verdicts: question {record.query_id!r} comes twice; remove one")
-            texts = [record.query_id, record.query, record.answer, *record.gold_answers, *(record.context or ())]
-            if not is_whole_text("".join([*texts, *(unit.text for unit in (*record.units, *record.gold_units))])):
+            if not is_whole_text("".join(_texts(record))):
                 raise InputError(
                     f"verdicts: question {record.query_id!r} holds half a character, which no file can hold"
                 )
@@ -123,13 +114,29 @@ class Verdicts(Shown):
         self.recipe: Mapping[str, Any] = MappingProxyType(dict(recipe or {"judge": {"name": "people"}}))
         self.errors: Mapping[str, int] = MappingProxyType(dict(errors or {}))
 
+    @classmethod
+    def _of_columns(cls, columns: VerdictColumns, recipe: Mapping[str, Any], errors: Mapping[str, int]) -> Verdicts:
+        """Verdicts in columns that fit together; a record is made when it is asked for.
+
+        Raises   DuplicateError for a question that comes twice.
+        """
+        ids = columns.own["query_id"]
+        if len(twice := ids.filter(ids.is_duplicated())):
+            raise DuplicateError(f"verdicts: question {twice[0]!r} comes twice; remove one")
+        verdicts = cls([], recipe, errors=errors)
+        verdicts.records, verdicts.columns = MappingProxyType(columns.records()), columns
+        return verdicts
+
     def __getstate__(self) -> dict[str, Any]:
-        # A view of a dict does not pickle; the dict does.
-        return {key: dict(part) if isinstance(part, MappingProxyType) else part for key, part in vars(self).items()}
+        return {"columns": self.columns, "recipe": dict(self.recipe), "errors": dict(self.errors)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        views = {key: MappingProxyType(state[key]) for key in ("records", "recipe", "errors")}
-        vars(self).update({**state, **views})
+        vars(self).update(vars(self._of_columns(**state)))
+
+    @cached_property
+    def columns(self) -> VerdictColumns:
+        """The same as columns, which frames, arrays and files are made of."""
+        return VerdictColumns.of_records(list(self.records.values()))
 
     @classmethod
     def read(cls, path: str | Path) -> Verdicts:
@@ -137,13 +144,12 @@ class Verdicts(Shown):
 
         Raises   InputError where the file is none, of a later version, damaged, or has holes.
         """
-        if Path(path).suffix == ".json":
-            records, recipe, errors = decode_ragchecker(path)
-        else:
-            records, recipe, errors = decode_verdicts(path)
         try:
+            if Path(path).suffix != ".json":
+                return cls._of_columns(*decode_verdicts(path))
+            records, recipe, errors = decode_ragchecker(path)
             return cls(records, recipe, errors=errors)
-        except InputError as error:
+        except DuplicateError as error:
             raise InputError(f"{path}: {error}; judge again (`steelyard judge`)") from None
 
     def write(self, path: str | Path) -> None:
@@ -151,7 +157,7 @@ class Verdicts(Shown):
 
         Raises   OutputError.
         """
-        write_bytes(path, encode_verdicts(self.records.values(), self.recipe, self.errors))
+        write_bytes(path, encode_verdicts(self.columns, self.recipe, self.errors))
 
     def merge(self, *others: Verdicts) -> Verdicts:
         """These, with those on further questions.
@@ -161,11 +167,10 @@ class Verdicts(Shown):
         for other in others:
             if other.method != self.method:
                 raise InputError(f"verdicts of {_method(self.method)} and of {_method(other.method)} cannot be merged")
-        records = [record for verdicts in (self, *others) for record in verdicts.records.values()]
         errors: Counter[str] = Counter()
         for verdicts in (self, *others):
             errors.update(verdicts.errors)
-        return Verdicts(records, self.recipe, errors=errors)
+        return self._of_columns(self.columns.and_those_of([own.columns for own in others]), self.recipe, errors)
 
     @property
     def judge(self) -> str:
@@ -183,17 +188,21 @@ class Verdicts(Shown):
         query_ids   in their order; all by default
         Raises      InputError for questions without verdicts.
         """
-        ids = list(self.records) if query_ids is None else list(query_ids)
-        self._check_has(ids)
-        return judged_arrays(self.records, ids)
+        return column_arrays(self.columns if query_ids is None else self._columns_of(query_ids))
 
     def restricted(self, query_ids: Sequence[str]) -> Verdicts:
         """Verdicts on some questions, in their order.
 
         Raises   InputError for questions without verdicts.
         """
+        return self._of_columns(self._columns_of(query_ids), self.recipe, self.errors)
+
+    def _columns_of(self, query_ids: Sequence[str]) -> VerdictColumns:
         self._check_has(query_ids)
-        return Verdicts([self.records[id] for id in query_ids], self.recipe, errors=self.errors)
+        if list(query_ids) == list(self.records):
+            return self.columns
+        places = {query_id: place for place, query_id in enumerate(self.records)}
+        return self.columns.of_questions(np.array([places[query_id] for query_id in query_ids], int))
 
     def _check_has(self, query_ids: Sequence[str]) -> None:
         absent = [id for id in query_ids if id not in self.records]
@@ -216,20 +225,27 @@ class Verdicts(Shown):
         return self.recipe.get("outputs") not in (None, digest)
 
     @cached_property
+    def gold_answers(self) -> Mapping[str, Sequence[str]]:
+        """The gold answers to each question, by query id."""
+        return dict(zip(self.records, texts_of(self.columns.items["gold_answers"]), strict=True))
+
+    @cached_property
     def answers(self) -> pl.DataFrame:
         """A row a question: state, answer, counts of context, gold answers and units, answerable, and its grade."""
-        rows = (
-            (
-                r.query_id, r.state, r.answer, None if r.context is None else len(r.context), len(r.gold_answers),
-                len(r.units), sum(not unit.checkable for unit in r.units), r.answerable,
-                None if r.grade is None or r.grade.label == "not_judged" else r.grade.score,
-                None if r.grade is None else r.grade.reason,
-            )
-            for r in self._listed
-        )  # fmt: skip
-        texts, counts = ("query_id", "state", "answer"), ("n_context", "n_gold", "n_units", "n_no_claim")
-        more = {"answerable": pl.Boolean, "grade": pl.Float64, "reason": pl.String}
-        return _frame(dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64) | more, rows)
+        own, items = self.columns.own, self.columns.items
+        units, grades = items["unit"], items["grade"]
+        score = pl.when(pl.col("verdict") != "not_judged").then("score").alias("grade")
+        graded = grades.frame.select(score, "reason", question=grades.query)
+        counts: dict[str, Any] = {
+            "n_context": pl.Series(items["context"].n).set(pl.Series(~self.columns.has_context), None),
+            "n_gold": items["gold_answers"].n,
+            "n_units": units.n,
+            "n_no_claim": np.bincount(units.query[~units.checkable], minlength=len(own)),
+        }
+        frame = own.select(
+            "query_id", "state", "answer", **counts, answerable="answerable", question=np.arange(len(own))
+        )
+        return frame.join(graded, on="question", how="left", maintain_order="left").drop("question")
 
     @cached_property
     def units(self) -> pl.DataFrame:
@@ -237,97 +253,82 @@ class Verdicts(Shown):
 
         That is null where it asserts nothing, or there is no context.
         """
-        listed = ((r, n, unit) for r in self._listed for n, unit in enumerate(r.units))
-        rows = ((r.query_id, n, *_place(unit), unit_verdict(r, n)) for r, n, unit in listed)
-        return _frame({"query_id": pl.String, "unit": pl.Int64, **_PLACE, "verdict": pl.String}, rows)
+        checkable = self.columns.items["unit"].checkable
+        codes = np.full(len(checkable), NONE)
+        codes[checkable] = context_codes(column_arrays(self.columns))
+        verdict = pl.Series("verdict", codes).replace_strict(LABELS, return_dtype=pl.String)
+        return self._frame("unit", "unit", *_PLACE).with_columns(verdict)
 
     @cached_property
     def gold_units(self) -> pl.DataFrame:
         """A row a gold unit: query_id, gold_unit, gold_answer, start, end, lead, text, no_claim."""
-        listed = ((r, n, unit) for r in self._listed for n, unit in enumerate(r.gold_units))
-        rows = ((r.query_id, n, unit.alternative, *_place(unit)) for r, n, unit in listed)
-        return _frame({"query_id": pl.String, "gold_unit": pl.Int64, "gold_answer": pl.Int64, **_PLACE}, rows)
+        return self._frame("gold_unit", "gold_unit", "alternative", *_PLACE).rename({"alternative": "gold_answer"})
 
     @cached_property
     def support(self) -> pl.DataFrame:
         """Unit × chunk: query_id, unit, chunk (from 0), chunk_id, verdict, score, reason."""
-        return self._by_chunk("support", "unit")
+        return self._cells("support", "unit", "chunk")
 
     @cached_property
     def grounded(self) -> pl.DataFrame:
         """Unit × whole context, by a judge that reads it at once: query_id, unit, verdict, score, reason."""
-        return self._by_unit("grounded", "unit")
+        return self._frame("grounded", "unit", *_VERDICT).drop_nulls("verdict")
 
     @cached_property
     def joint(self) -> pl.DataFrame:
         """Unit × all chunks that it cites: query_id, unit, verdict, score, reason."""
-        return self._by_unit("joint", "unit")
+        return self._frame("joint", "unit", *_VERDICT).drop_nulls("verdict")
 
     @cached_property
     def citations(self) -> pl.DataFrame:
         """A row a citation: its unit, place, mark, chunk, problem, and the verdict on the unit `without` it."""
-        rows = (
-            (
-                r.query_id, c.unit, c.start, c.end, c.mark, c.chunk,
-                None if c.chunk is None or r.context is None else r.context[c.chunk], c.problem,
-                None if without is None else without.label,
-            )
-            for r in self._listed
-            for c, without in zip(r.citations, r.without, strict=True)
-        )  # fmt: skip
-        schema = {"query_id": pl.String, "unit": pl.Int64, "start": pl.Int64, "end": pl.Int64, "mark": pl.String}
-        texts = dict.fromkeys(("chunk_id", "problem", "without"), pl.String)
-        return _frame({**schema, "chunk": pl.Int64, **texts}, rows)
+        frame = self._frame("citation", "citation", "unit", "start", "end", "mark", "chunk", "problem")
+        chunk_ids = self._chunk_ids(self.columns.items["citation"].query, frame["chunk"])
+        without = self.columns.items["without"].frame["verdict"].alias("without")
+        return frame.select(pl.all().exclude("citation", "problem"), chunk_ids, "problem", without)
 
     @cached_property
     def correctness(self) -> pl.DataFrame:
         """Unit × gold answer: query_id, unit, gold_answer (from 0), verdict, score, reason."""
-        rows = (
-            (r.query_id, n, gold, verdict.label, verdict.score, verdict.reason)
-            for r in self._listed
-            for n, row in enumerate(r.correctness)
-            for gold, verdict in enumerate(row)
-        )
-        return _frame({"query_id": pl.String, "unit": pl.Int64, "gold_answer": pl.Int64, **_VERDICT}, rows)
+        return self._cells("correctness", "unit", "gold_answer")
 
     @cached_property
     def said(self) -> pl.DataFrame:
         """Gold unit × the answer: query_id, gold_unit, verdict, score, reason."""
-        return self._by_unit("said", "gold_unit")
+        return self._frame("said", "gold_unit", *_VERDICT).drop_nulls("verdict")
 
     @cached_property
     def reach(self) -> pl.DataFrame:
         """Gold unit × chunk: query_id, gold_unit, chunk (from 0), chunk_id, verdict, score, reason."""
-        return self._by_chunk("reach", "gold_unit")
+        return self._cells("reach", "gold_unit", "chunk")
 
     @cached_property
     def nuggets(self) -> pl.DataFrame:
         """A row a nugget."""
-        listed = ((r.query_id, n, nugget) for r in self._listed for n, nugget in enumerate(r.nuggets))
-        rows = ((id, n, nugget.text, nugget.vital, nugget.credit, nugget.reason) for id, n, nugget in listed)
-        schema = {"query_id": pl.String, "nugget": pl.Int64, "text": pl.String, "vital": pl.Boolean}
-        return _frame({**schema, "credit": pl.Float64, "reason": pl.String}, rows)
+        return self._frame("nugget", "nugget", "text", "vital", "credit", "reason")
 
-    def _by_chunk(self, table: str, owner: str) -> pl.DataFrame:
-        """A row a pair of a unit and a chunk of the context;   owner   the column of the unit"""
-        rows = (
-            (record.query_id, n, chunk, chunk_id, verdict.label, verdict.score, verdict.reason)
-            for record in self._listed
-            for n, row in enumerate(getattr(record, table))
-            for chunk, (chunk_id, verdict) in enumerate(zip(record.context or (), row, strict=False))
-        )
-        schema = {"query_id": pl.String, owner: pl.Int64, "chunk": pl.Int64, "chunk_id": pl.String}
-        return _frame({**schema, **_VERDICT}, rows)
+    def _frame(self, kind: str, number: str, *fields: str) -> pl.DataFrame:
+        """A row an item of a question: query_id, its number there, and fields of it."""
+        items = self.columns.items[kind]
+        return items.frame.select(self._ids(items.query), pl.Series(number, items.number), *fields)
 
-    def _by_unit(self, table: str, owner: str) -> pl.DataFrame:
-        """A row a unit that was to be judged, by a premise of its own;   owner   the column of the unit"""
-        rows = (
-            (record.query_id, n, verdict.label, verdict.score, verdict.reason)
-            for record in self._listed
-            for n, verdict in enumerate(getattr(record, table))
-            if verdict is not None
-        )
-        return _frame({"query_id": pl.String, owner: pl.Int64, **_VERDICT}, rows)
+    def _cells(self, table: str, owner: str, text: str) -> pl.DataFrame:
+        """A row a pair of a unit and a text;   owner, text   columns of their numbers; a chunk has its id too"""
+        units, texts = self.columns.items[owner], GRIDS[table][1]
+        row, column = units.grid(self.columns.items[texts].n)
+        cell = np.flatnonzero(units.checkable)[row]
+        places = [self._ids(units.query[cell]), pl.Series(owner, units.number[cell]), pl.Series(text, column)]
+        if texts == "context":
+            places.append(self._chunk_ids(units.query[cell], places[-1]))
+        return self.columns.items[table].frame.select(*places, *_VERDICT)
+
+    def _ids(self, query: Ints) -> pl.Series:
+        return self.columns.own["query_id"].gather(query)
+
+    def _chunk_ids(self, query: Ints, chunk: pl.Series) -> pl.Series:
+        """Ids of chunks by their questions and numbers; null where the number is."""
+        context = self.columns.items["context"]
+        return context.frame["text"].gather(context.starts[query] + chunk).alias("chunk_id")
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -351,12 +352,9 @@ class Verdicts(Shown):
     @cached_property
     def not_judged(self) -> Mapping[str, int]:
         """Causes of missing verdicts, with their numbers, over all tables; the most frequent cause first."""
-        causes = Counter(v.reason for record in self._listed for v in _verdicts(record) if v.label == "not_judged")
-        return dict(causes.most_common())
-
-    @cached_property
-    def _listed(self) -> Sequence[JudgedAnswer]:
-        return tuple(self.records.values())
+        frames = (self.columns.items[table].frame for table in (*GRIDS, *ROWS, "grade"))
+        reasons = pl.concat(frames).filter(pl.col("verdict") == "not_judged")["reason"]
+        return dict(Counter(reasons.to_list()).most_common())
 
     def __len__(self) -> int:
         return len(self.records)
@@ -364,7 +362,8 @@ class Verdicts(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Verdicts):
             return NotImplemented
-        return (self._listed, self.recipe, self.errors) == (other._listed, other.recipe, other.errors)
+        facts = (self.recipe, self.errors) == (other.recipe, other.errors)
+        return facts and self.columns.equals(other.columns)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -379,13 +378,18 @@ class Verdicts(Shown):
         return f"Verdicts({len(self)} questions, judged by {self.judge}: {', '.join(parts)})"
 
 
-def _verdicts(record: JudgedAnswer) -> Iterator[Verdict]:
-    """All verdicts of a record, of whichever table."""
-    for table in (record.support, record.correctness, record.reach):
-        for row in table:
-            yield from row
+def _texts(record: JudgedAnswer) -> Iterator[str]:
+    """All texts of a record that may come from outside."""
+    yield from (record.query_id, record.query, record.answer, *record.gold_answers, *(record.context or ()))
+    for unit in (*record.units, *record.gold_units):
+        yield from (unit.text, unit.lead)
+    yield from (citation.mark for citation in record.citations)
+    for nugget in record.nuggets:
+        yield from (nugget.text, nugget.reason)
+    for row in (*record.support, *record.correctness, *record.reach):
+        yield from (verdict.reason for verdict in row)
     for column in (record.grounded, record.joint, record.without, record.said, (record.grade,)):
-        yield from (verdict for verdict in column if verdict is not None)
+        yield from (verdict.reason for verdict in column if verdict is not None)
 
 
 def _method(method: Mapping[str, Any]) -> str:
