@@ -208,8 +208,8 @@ def complaint(*rows: dict[str, Any], outputs: bool = False) -> str:
 
 
 def test_what_is_wrong_is_placed(tmp_path: Path) -> None:
-    turns = ROWS[0] | {"user_input": [{"content": "Hi", "type": "human"}]}
-    assert complaint(ROWS[0], turns) == ("rows, question 2: `user_input` is a conversation; single turns are read")
+    turns = ROWS[0] | {"user_input": [{"content": "Hi", "type": "ai"}]}
+    assert complaint(ROWS[0], turns) == ("rows, question 2: `user_input` is a list without a message of a user")
     assert complaint(ROWS[0] | {"user_input": " "}) == "rows, question 1: `user_input` is ' ', not a text"
     assert complaint(ROWS[0] | {"reference_contexts": 3}).endswith("gold must be a list of texts, not 3")
     array = ROWS[0] | {"retrieved_contexts": "['Bees dance' 'Whales swim']"}

@@ -146,7 +146,8 @@ class WeighOptions(Options):
     cluster: str | Mapping[str, object] | None = _option(
         None,
         "Questions that count as one: doc (those with the same main gold document), or a field of the questions, "
-        "e.g. conversation; in Python also {query_id: cluster}.",
+        "e.g. conversation, which counts where no other is named; none for each by itself; in Python also {query_id: "
+        "cluster}.",
     )
     verdicts: object = _option(
         None,

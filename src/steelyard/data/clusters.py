@@ -13,8 +13,9 @@ import polars as pl
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.data.histories import CONVERSATION
 from steelyard.data.question import Question
-from steelyard.data.questions import Questions
+from steelyard.data.questions import LateQuestions, Questions
 from steelyard.data.truth import Truth
 from steelyard.measures.alignment import owners
 from steelyard.stats.numerics import t_quantile
@@ -22,6 +23,9 @@ from steelyard.stats.samples import mean_error
 
 DOC = "doc"
 """Clusters of questions with the same gold document."""
+
+NONE = "none"
+"""Each question by itself, also where some are of one conversation."""
 
 OWN = "clusters"
 """How clusters are called that are given one by one."""
@@ -123,6 +127,25 @@ def question_clusters(
             "has no fields, name questions that have: questions=..., `evaluate --questions FILE`"
         )
     return named_clusters(cluster, [of.get(cluster) for of in fields])
+
+
+def conversation_clusters(
+    questions: Mapping[str, Question], conversations: Mapping[str, str], query_ids: Sequence[str]
+) -> Clustering | None:
+    """The conversations of the questions as clusters, as turns of one are no independent evidence.
+
+    questions       query_id -> Question with its fields;   conversations   the same of outputs, for questions without
+    Returns         None where no two of the questions are of one conversation
+
+    >>> conversation_clusters({}, {"a#1": "a", "a#2": "a"}, ["a#1", "a#2", "b"]).codes.tolist()
+    [0, 0, 1]
+    """
+    if isinstance(questions, LateQuestions) and not questions.mentions(CONVERSATION):
+        questions = {}
+    fields = (questions[query_id].fields if query_id in questions else {} for query_id in query_ids)
+    names = [of.get(CONVERSATION, conversations.get(query_id)) for of, query_id in zip(fields, query_ids, strict=True)]
+    clustering = named_clusters(CONVERSATION, names)
+    return clustering if clustering.n < len(query_ids) else None
 
 
 def named_clusters(by: str, names: Sequence[object]) -> Clustering:

@@ -18,6 +18,7 @@ from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder, total_latency
+from steelyard.data.histories import Conversations, Message
 from steelyard.data.pieces import is_whole_text
 from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
@@ -50,6 +51,8 @@ class _Contents:
     unlisted: frozenset[str] = frozenset()
     folder: RunFolder | None = None
     notes: Sequence[Note] = ()
+    histories: Mapping[str, Sequence[Message]] = field(default_factory=dict)
+    conversations: Mapping[str, str] = field(default_factory=dict)
 
 
 class Outputs:
@@ -74,6 +77,8 @@ class Outputs:
     has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
     unlisted  ids of questions with an answer whose `retrieved` is null or not there: nobody knows what it was
     folder    the run folder that was read; None for outputs of another kind
+    histories  query_id -> what was said before the question in its conversation
+    conversations  query_id -> the conversation that it belongs to
     notes     what the traces that were read lack; nothing of other outputs
     Raises    InputError, DuplicateError naming line and item.
     """
@@ -88,6 +93,7 @@ class Outputs:
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self.unanswered, self.folder = contents.unanswered, contents.folder
         self.has_lists, self.unlisted, self.notes = contents.has_lists, contents.unlisted, contents.notes
+        self.histories, self.conversations = contents.histories, contents.conversations
         self._contents = contents
 
     @classmethod
@@ -157,6 +163,8 @@ class Outputs:
             parts.append(Corpus(documents=self.documents).digest())
         if self.unlisted:
             parts.append(repr(sorted(self.unlisted)))
+        if self.histories:
+            parts.append(repr(sorted(self.histories.items())))
         return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
@@ -210,6 +218,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     has_key, alone = False, None
     n_lists, unlisted = 0, set[str]()
     latency_ms: dict[str, float] = {}
+    said = Conversations()
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
         query_id = query_id_of(line, where)
@@ -222,6 +231,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
             answers[query_id] = answer
         if (milliseconds := total_latency(line)) is not None:
             latency_ms[query_id] = milliseconds
+        said.add(query_id, line, where)
         key = result_key(line)
         is_alone = key is None and query_id in answers and line.get("error") is None
         alone = alone or ((line, where) if is_alone else None)
@@ -251,6 +261,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
         _run(rows, name), table, chunks,
         candidates=candidates, answers=answers, failures=failures, unanswered=unanswered, latency_ms=latency_ms,
         has_lists=bool(n_lists) or not unlisted, unlisted=frozenset(unlisted),
+        histories=said.histories, conversations=said.conversations,
     )  # fmt: skip
 
 

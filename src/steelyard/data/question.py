@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.short_repr import short_repr
+from steelyard.data.histories import Message, parse_history
 from steelyard.data.pieces import Piece, usual_piece
 from steelyard.io.evaluation_rows import ROLES
 from steelyard.io.json_files import (
@@ -22,7 +23,7 @@ from steelyard.io.json_files import (
 
 _READ = {
     "query_id", "qid", "query", "question", "evidence", "answer", "gold_answer", "answers", "gold_answers",
-    "answerable", "nuggets", "tags", "gold_evidence", *LABEL_KEYS,
+    "answerable", "nuggets", "tags", "gold_evidence", "history", *LABEL_KEYS,
 }  # fmt: skip
 """Keys of a line that have a meaning of their own."""
 
@@ -56,6 +57,7 @@ class Question:
     nuggets    facts that a good answer holds
     where      file and line, for messages
     fields     what else the line holds that is one text or number, such as the conversation it belongs to
+    history    what was said before it in its conversation
     """
 
     query_id: str
@@ -70,6 +72,7 @@ class Question:
     answers: tuple[str, ...] = field(default=(), repr=False)
     answerable: bool | None = field(default=None, repr=False)
     nuggets: tuple[GoldNugget, ...] = field(default=(), repr=False)
+    history: tuple[Message, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -78,7 +81,8 @@ class Question:
     def of_answers(self) -> tuple[object, ...]:
         """Facts of answers beyond `answer` and gold; empty where that is nothing."""
         says_more = len(self.answers) > 1 or self.nuggets or self.answerable is False
-        return (self.query_id, self.answers, self.answerable, self.nuggets) if says_more else ()
+        facts = (self.query_id, self.answers, self.answerable, self.nuggets) if says_more else ()
+        return (*facts, self.query_id, self.history) if self.history else facts
 
     @property
     def labels_by_id(self) -> Mapping[str, float]:
@@ -122,7 +126,7 @@ def parse_question(line: dict[str, Any], where: str) -> Question:
     all_gains = [*(piece.gain for piece in pieces), *(labels or {}).values()]
     return Question(
         query_id, query,
-        evidence=pieces, labels=labels, tags=tuple(tags), where=where,
+        evidence=pieces, labels=labels, tags=tuple(tags), where=where, history=parse_history(line, where),
         fields={key: value for key, value in line.items()
                 if key not in _READ and key not in used and isinstance(value, str | int | float)},
         **_answer_fields(line, where, has_gold=any(gain > 0 for gain in all_gains)),

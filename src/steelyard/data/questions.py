@@ -125,10 +125,13 @@ def _name(question: Question) -> str:
 
 
 class LateQuestions(Mapping[str, Question]):
-    """Questions by id, read when the first of them is asked for: few commands need more than their labels."""
+    """Questions by id, read when the first of them is asked for: few commands need more than their labels.
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    is_open   whether the file has been read for its labels, and its first bytes are at hand
+    """
+
+    def __init__(self, source: Source, *, is_open: bool = False) -> None:
+        self._source, self._is_open = source, is_open
 
     @cached_property
     def _by_id(self) -> dict[str, Question]:
@@ -137,6 +140,10 @@ class LateQuestions(Mapping[str, Question]):
             question = parse_question(line, where)
             by_id.setdefault(question.query_id, question)
         return by_id
+
+    def mentions(self, key: str) -> bool:
+        """True if the first bytes of a file that is open hold a key, so that it is worth reading."""
+        return self._is_open and f'"{key}"'.encode() in self._source.head
 
     def __getitem__(self, query_id: str) -> Question:
         return self._by_id[query_id]

@@ -16,6 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.json_text import json_text
 from steelyard.base.nearest import nearest
 from steelyard.base.progress import Progress, usual_progress
+from steelyard.data.histories import CONVERSATION
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -226,9 +227,16 @@ def _deepeval_case(sample: AnsweredQuestion) -> dict[str, Any]:
         {
             "query_id": question.query_id, "input": question.query or "", "actual_output": sample.answer or "",
             "expected_output": question.answer, "context": _gold_texts(sample), "retrieval_context": _texts(sample),
-            "metrics_data": metrics or None,
+            "additional_metadata": _deepeval_metadata(sample) or None, "metrics_data": metrics or None,
         }
     )  # fmt: skip
+
+
+def _deepeval_metadata(sample: AnsweredQuestion) -> dict[str, Any]:
+    """What deepeval has no field for: the ids of what was retrieved, where that has texts, and of the conversation."""
+    ids = [id for id, _ in sample.retrieved or ()] if _texts(sample) else None
+    conversation = sample.question.fields.get(CONVERSATION)
+    return _filled({"retrieval_context_ids": ids or None, CONVERSATION: conversation})
 
 
 def _ragchecker_result(sample: AnsweredQuestion) -> dict[str, Any]:
@@ -288,10 +296,15 @@ def _mtrag_task(sample: AnsweredQuestion) -> dict[str, Any]:
     return {
         "task_id": sample.question.query_id,
         "task_type": "rag",
-        "input": [{"speaker": "user", "text": sample.question.query or ""}],
+        "input": [*_earlier(sample), {"speaker": "user", "text": sample.question.query or ""}],
         "contexts": [{"document_id": id} for id, _ in sample.retrieved or ()],
         **({"targets": targets} if targets else {}),
     }
+
+
+def _earlier(sample: AnsweredQuestion) -> list[dict[str, str]]:
+    speakers = {"assistant": "agent"}
+    return [{"speaker": speakers.get(role, role), "text": content} for role, content in sample.question.history]
 
 
 def _mtrag_evaluation(sample: AnsweredQuestion, system: str) -> dict[str, Any]:

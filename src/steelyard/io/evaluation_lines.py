@@ -17,6 +17,7 @@ import polars as pl
 from steelyard.base.errors import InputError
 from steelyard.io.evaluation_rows import ROLES, Row, snake_case
 from steelyard.io.retrieved_items import content_id
+from steelyard.io.traces.values import mapping
 
 _DEEPEVAL_SEPARATOR = "|"
 """What deepeval writes between the texts of one cell of CSV or JSONL."""
@@ -38,6 +39,7 @@ def question_lines(rows: Iterable[Placed]) -> Iterator[tuple[str, dict[str, Any]
     for where, row in rows:
         fields = _fields(row, where)
         line = {"query_id": fields["id"], "query": fields["query"], "answer": fields["reference"]}
+        line |= {"history": row["history"]} if row.get("history") else {}
         texts, ids = fields["gold"] or [], fields["gold_ids"] or []
         if texts and ids:
             _check_lengths(texts, ids, "reference_contexts", where)
@@ -84,7 +86,8 @@ def _answer_lines(placed: Sequence[Placed], name: str) -> Iterator[tuple[str, di
         names = ", ".join((*ROLES["retrieved"], *ROLES["retrieved_ids"]))
         raise InputError(f"{name}: has nothing that was retrieved, and no answers; expected one of {names}")
     for where, fields in placed:
-        yield where, {"query_id": fields["id"], "answer": fields["response"]}
+        if fields["response"] is not None:
+            yield where, {"query_id": fields["id"], "answer": fields["response"]}
 
 
 def _fields(row: Row, where: str) -> dict[str, Any]:
@@ -93,15 +96,15 @@ def _fields(row: Row, where: str) -> dict[str, Any]:
     Raises   InputError.
     """
     cells = {snake_case(str(name)): value for name, value in row.items()}
+    # Where deepeval has no field, as for ids, our exports use that for whatever else there is.
+    cells = {snake_case(str(name)): value for name, value in mapping(cells.get("additional_metadata")).items()} | cells
     fields = {
         role: next((_cell(cells[n]) for n in names if _cell(cells.get(n)) is not None), None)
         for role, names in ROLES.items()
     }
     query, reference, response = fields["query"], fields["reference"], fields["response"]
     if not isinstance(query, str) or not query.strip():
-        what = (
-            "is a conversation; single turns are read" if isinstance(query, list) else f"is {query!r:.60}, not a text"
-        )
+        what = "is a list without a message of a user" if isinstance(query, list) else f"is {query!r:.60}, not a text"
         name = next((name for name in ROLES["query"] if name in cells), ROLES["query"][0])
         raise InputError(f"{where}: `{name}` {what}")
     separator = _DEEPEVAL_SEPARATOR if "input" in cells else None

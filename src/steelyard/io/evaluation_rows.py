@@ -13,8 +13,11 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.shapes import Each, Object, check_shape
 from steelyard.io.json_files import QUERY_KEYS, QUERY_TEXT_KEYS, json_lines, parse_json
 from steelyard.io.objects import is_frame
+from steelyard.io.retrieved_items import content_id
 from steelyard.io.source import Source
 from steelyard.io.tables import column_names, columnar, delimited
+from steelyard.io.traces import values
+from steelyard.io.traces.chats import turns_of_messages
 
 _SHAPE = Object(
     {
@@ -68,12 +71,17 @@ def _evaluations(evaluations: Sequence[Mapping[str, Any]], name: str, model: str
 
 def _row(task: Mapping[str, Any], texts: Mapping[str, str], evaluation: Mapping[str, Any]) -> dict[str, Any]:
     task_id = task["task_id"]
-    asked = [turn["text"] for turn in task["input"] if turn.get("speaker", "user") == "user"]
+    said = [
+        {"role": "user" if turn.get("speaker", "user") == "user" else "assistant", "content": turn["text"]}
+        for turn in task["input"]
+    ]
+    last = max((n for n, message in enumerate(said) if message["role"] == "user"), default=None)
     contexts, targets = task.get("contexts", ()), [target["text"] for target in task.get("targets", ())]
     kinds = task.get("Answerability")
     row = {
         "query_id": task_id,
-        "user_input": asked[-1] if asked else "",
+        "user_input": "" if last is None else said[last]["content"],
+        "history": [message for message in said[:last] if message["content"]],
         "response": evaluation.get("model_response"),
         "retrieved_context": [
             {"doc_id": context["document_id"], "text": context.get("text", texts.get(context["document_id"]))}
@@ -97,7 +105,7 @@ ROLES = {
     "id": QUERY_KEYS,
     "query": QUERY_TEXT_KEYS,
     "retrieved": ("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context"),
-    "retrieved_ids": ("retrieved_context_ids",),
+    "retrieved_ids": ("retrieved_context_ids", "retrieval_context_ids"),
     "gold": ("reference_contexts", "context"),
     "gold_ids": ("reference_context_ids",),
     "response": ("response", "actual_output", "answer"),
@@ -110,15 +118,21 @@ _RAGAS = {"retrieved_contexts", "reference_contexts", "retrieved_context_ids", "
 _OLDER_RAGAS = {"contexts", "ground_truth", "ground_truths"}
 _DEEPEVAL = {"actual_output", "expected_output", "retrieval_context"}
 _OURS = {"evidence", "gold_evidence", "retrieved", "rel_map"}
-_NAMES = frozenset(name for names in ROLES.values() for name in names)
-_LISTS = ("samples", "test_cases", "testCases", "goldens", "results")
+_OF_TURNS = {"scenario", "expected_outcome", "chatbot_role", "role", "user_description"}
+"""Columns of a conversation of deepeval beside its `turns`, or of a turn."""
+_OF_MESSAGES = {"content", "reference_topics", "reference_tool_calls", "rubrics"}
+"""Keys of a conversation of ragas, in any depth."""
+_NAMES = frozenset(name for names in ROLES.values() for name in names) | _OF_TURNS | {"turns", "name"}
+_LISTS = (
+    "samples", "test_cases", "testCases", "conversational_test_cases", "conversationalTestCases", "goldens", "results",
+)  # fmt: skip
 """Keys and attributes that hold the rows of a whole dataset, first choice first."""
 _LIST_KEY = re.compile(rb'"(%s)"\s*:\s*\[\s*\{' % "|".join(_LISTS).encode())
 _MTRAG_KEY = re.compile(rb'"models"\s*:\s*\[\s*\{\s*"model_id"')
 _KEY = re.compile(rb'"(\w+)"\s*:')
 _BEGINNING = 2048
 """Bytes of a JSON object in which the list of its rows begins."""
-_MARKS = (b'input"', b'contexts"', b"ground_truth", b'gt_answer"')
+_MARKS = (b'input"', b'contexts"', b"ground_truth", b'gt_answer"', b'turns"')
 """What is in every row of JSON: one of them at least."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -132,11 +146,52 @@ def is_row(keys: Collection[Any]) -> bool:
     names = {snake_case(key) for key in keys if isinstance(key, str)}
     if not names.isdisjoint(_OURS):
         return False
+    if "turns" in names and not names.isdisjoint(_OF_TURNS):
+        return True
     if "user_input" in names:
-        return not names.isdisjoint(_RAGAS)
+        return not names.isdisjoint(_RAGAS | _OF_MESSAGES)
     if "question" in names and names.isdisjoint({"qid", "query_id"}):
         return not names.isdisjoint(_OLDER_RAGAS)
     return "gt_answer" in names or ("input" in names and not names.isdisjoint(_DEEPEVAL))
+
+
+def _is_talk(row: Row) -> bool:
+    return isinstance(row.get("user_input"), list) and bool(turn_rows(row)[0] is not row)
+
+
+def turn_rows(row: Row) -> list[Row]:
+    """The row itself; of a conversation a row for each question of its user, with what was said before.
+
+    Conversations are rows of ragas whose `user_input` is a list of messages, and test cases of deepeval with `turns`.
+    What is expected of the whole is expected of its last turn.
+    """
+    cells = {snake_case(str(name)): value for name, value in row.items()}
+    said = cells.get("user_input", cells.get("turns"))
+    listed = values.listed(said) if not isinstance(said, str) or said.lstrip().startswith("[") else None
+    own = values.messages([_fields_of(message) for message in listed or ()])
+    turns = [turn for turn in turns_of_messages(own) if turn.question]
+    if not turns:
+        return [row]
+    name = next((values.text(cells[key]) for key in (*QUERY_KEYS, "conversation", "name") if cells.get(key)), None)
+    name = name or content_id("\n".join(str(turn.question) for turn in turns))
+    history: list[Mapping[str, str]] = []
+    rows: list[Row] = []
+    for n, turn in enumerate(turns, 1):
+        rows.append({
+            "query_id": f"{name}#{n}", "user_input": turn.question, "response": turn.answer, "conversation": name,
+            "history": list(history), "retrieved_contexts": turn.items,
+            "reference": cells.get("reference", cells.get("expected_outcome")) if n == len(turns) else None,
+        })  # fmt: skip
+        history += turn.messages
+    return rows
+
+
+def _fields_of(message: Any) -> Any:
+    """A message, of which objects of these libraries have the parts as attributes."""
+    names = ("role", "type", "content", "retrieval_context", "retrievalContext")
+    if isinstance(message, Mapping):
+        return message
+    return {name: value for name in names if (value := getattr(message, name, None)) is not None}
 
 
 def snake_case(name: str) -> str:
@@ -149,14 +204,18 @@ def rows_of(data: object) -> list[Row] | None:
     if names := columns_of(data):
         return rows_of_columns(data, "the columns") if is_row(names) else None
     if is_row(getattr(data, "column_names", ())):  # A Dataset of Hugging Face, which iterates over rows.
-        rows: list[Row] = list(data)  # type: ignore[call-overload]
-        return rows
+        return [turn for row in data for turn in turn_rows(row)]  # type: ignore[attr-defined]
     whole = (getattr(data, name, None) for name in _LISTS)
     listed = next((rows for rows in whole if isinstance(rows, list) and rows), data)
     if not isinstance(listed, list | tuple) or not listed or isinstance(listed[0], str):
         return None
     first = listed[0] if isinstance(listed[0], Mapping) else _attributes(listed[0])
-    return [row if isinstance(row, Mapping) else _attributes(row) for row in listed] if is_row(first) else None
+    rows = (
+        [row if isinstance(row, Mapping) else _attributes(row) for row in listed]
+        if _is_talk(first) or is_row(first)
+        else None
+    )
+    return None if rows is None else [turn for row in rows for turn in turn_rows(row)]
 
 
 def columns_of(data: Any) -> list[str]:
@@ -227,7 +286,8 @@ def read_rows(source: Source, format: str, model: str | None = None) -> Iterator
     Raises   InputError naming the file.
     """
     if format == "jsonl":
-        yield from ((f"{source.name}, line {number}", line) for number, line in json_lines(source))
+        for number, line in json_lines(source):
+            yield from ((f"{source.name}, line {number}", turn) for turn in turn_rows(line))
         return
     if format == "json":
         rows = _json_rows(source, model)
@@ -238,7 +298,7 @@ def read_rows(source: Source, format: str, model: str | None = None) -> Iterator
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise InputError(f"{source.name}, row {number}: is {type(row).__name__}, expected an object")
-        yield f"{source.name}, row {number}", row
+        yield from ((f"{source.name}, row {number}", turn) for turn in turn_rows(row))
 
 
 def _json_rows(source: Source, model: str | None) -> Iterator[Any]:

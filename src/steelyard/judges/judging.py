@@ -195,6 +195,7 @@ def _digest(records: Sequence[JudgedAnswer], questions: Questions) -> str:
     """A fingerprint of what of the questions is judged by: their texts, gold answers and nuggets."""
     facts = [
         (question.query_id, question.query, record.gold_answers, record.answerable, [n.text for n in record.nuggets])
+        + ((question.history,) if question.history else ())
         for question, record in zip(questions, records, strict=True)
     ]
     return "sha256:" + hashlib.sha256(repr(facts).encode("utf-8", "surrogatepass")).hexdigest()

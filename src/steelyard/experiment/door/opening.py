@@ -273,7 +273,7 @@ def _open_file(
         if is_graded_row(first) or not (looked_up or holds_other_gold(source, first)):
             named = format if names_question(first) else None  # whatever the suffix
             truth = Truth.read(source, format=named, on_duplicate=on_duplicate)
-            return truth, LateQuestions(source) if not is_graded_row(first) and says_more(source) else {}
+            return truth, LateQuestions(source, is_open=True) if not is_graded_row(first) and says_more(source) else {}
     elif not holds_questions(source, format):
         return Truth.read(source, on_duplicate=on_duplicate), {}
     questions = Questions.read(source)

@@ -25,7 +25,7 @@ from steelyard.base.options import WeighOptions
 from steelyard.base.result import Shown
 from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import Corpus
-from steelyard.data.clusters import DOC, Clustering, question_clusters, shared_gold
+from steelyard.data.clusters import DOC, NONE, Clustering, conversation_clusters, question_clusters, shared_gold
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
@@ -150,9 +150,16 @@ class Weighing(Shown):
 
     @cached_property
     def clustering(self) -> Clustering | None:
-        """Which questions belong together, and count as one for intervals and tests; None: each by itself."""
-        if self.options.cluster is None:
+        """Which questions belong together, and count as one for intervals and tests; None: each by itself.
+
+        Turns of one conversation do unless other clusters are named.
+        """
+        if self.options.cluster == NONE:
             return None
+        if self.options.cluster is None:
+            known = [] if self.inputs is None else [system.outputs for system in self.inputs.systems]
+            named = {query_id: own for of in known if of for query_id, own in of.conversations.items()}
+            return conversation_clusters(self.questions, named, self.query_ids)
         cluster = clusters_in_form(self.options.cluster, self.options.normalise_ids)
         return question_clusters(cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids)
 

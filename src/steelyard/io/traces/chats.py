@@ -7,6 +7,7 @@ sessions); platform.openai.com, "Chat Completions" (messages with `tool_calls`, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.io.traces import values
@@ -14,6 +15,7 @@ from steelyard.io.traces.items import item_of, items_in
 from steelyard.io.traces.turns import Turn
 
 _QUESTIONS = ("query_id", "question_id", "qid")
+_CONTEXTS = ("retrieval_context", "retrievalContext")
 _CONVERSATIONS = ("conversation_id", "session_id", "chat_id", "thread_id", "conversation")
 
 
@@ -37,7 +39,11 @@ def message_turns(objects: Iterable[Any]) -> Iterator[Turn]:
         said = values.messages(values.first(value, ("messages", "conversation", "input")))
         said += [values.mapping(choice).get("message", {}) for choice in values.listed(value.get("choices")) or ()]
         name = values.text(values.first(value, ("id", *_CONVERSATIONS))) or f"conversation {number}"
-        yield from _message_turns([m for m in said if isinstance(m, Mapping)], value, name)
+        turns = turns_of_messages([message for message in said if isinstance(message, Mapping)])
+        asked = values.text(values.first({**values.mapping(value.get("metadata")), **value}, _QUESTIONS))
+        for turn in turns:  # One alone is called after its text.
+            own = {"conversation": name} if len(turns) > 1 else {"query_id": asked}
+            yield replace(turn, trace_id=name, **own)
 
 
 def _objects(objects: Iterable[Any], wrappers: Sequence[str], keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -153,26 +159,25 @@ def _session_turns(session: Mapping[str, Any]) -> Iterator[Turn]:
             question = None
 
 
-def _message_turns(said: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], name: str) -> Iterator[Turn]:
-    """Turns of messages; `conversation` where there are several, so that one alone is called after its text."""
+def turns_of_messages(said: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """A turn for each question of a user: the last message before an answer, what tools gave, and what was said then.
+
+    A message of an assistant may have its `retrieval_context`, as those of deepeval.
+    """
     starts = [place for place, message in enumerate(said) if values.role_of(message) == "user"]
     starts = [place for n, place in enumerate(starts) if n + 1 == len(starts) or starts[n + 1] > place + 1]
     ends = [*starts[1:], len(said)][: len(starts)]
-    asked = values.text(values.first({**values.mapping(fields.get("metadata")), **fields}, _QUESTIONS))
-    for start, end in zip(starts, ends, strict=True):
-        after = said[start + 1 : end]
-        results = [message for message in after if values.role_of(message) in ("tool", "function")]
-        spoke = [values.message_text(message) for message in after if values.role_of(message) == "assistant"]
-        found = [items for message in results if (items := _tool_items(message)) is not None]
-        yield Turn(
-            values.message_text(said[start]),
-            None if not found else found[-1],
-            next(filter(None, reversed(spoke)), None),
-            name,
-            query_id=asked if len(starts) == 1 else None,
-            conversation=name if len(starts) > 1 else None,
-            gaps=frozenset({"several"} if len(found) > 1 else ()),
-        )
+    return [_turn(said[start], said[start + 1 : end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _turn(question: Mapping[str, Any], after: Sequence[Mapping[str, Any]]) -> Turn:
+    spoke = [message for message in after if values.role_of(message) == "assistant"]
+    lists = [_tool_items(message) for message in after if values.role_of(message) in ("tool", "function")]
+    lists += [items_in(first) for message in spoke if (first := values.first(message, _CONTEXTS)) is not None]
+    known = [items for items in lists if items is not None]
+    texts = filter(None, (values.message_text(message) for message in reversed(spoke)))
+    several = {"several"} if len(known) > 1 else set()
+    return Turn(values.message_text(question), known[-1] if known else None, next(texts, None), gaps=frozenset(several))
 
 
 def _tool_items(message: Mapping[str, Any]) -> list[dict[str, Any]] | None:

@@ -47,6 +47,12 @@ class Turn:
     gaps: frozenset[str] = frozenset()
 
     @property
+    def messages(self) -> list[dict[str, str]]:
+        """The question and the answer as messages, as far as they are there."""
+        said = (("user", self.question), ("assistant", self.answer))
+        return [{"role": role, "content": content} for role, content in said if content]
+
+    @property
     def is_empty(self) -> bool:
         """True where nothing was retrieved, answered or reported: no question went through this trace."""
         return self.items is None and self.answer is None and self.error is None
@@ -109,10 +115,7 @@ def _placed_in_conversations(turns: Sequence[Turn]) -> Iterator[Turn]:
             placed[place] = replace(
                 turn, query_id=turn.query_id or f"{conversation}#{n}", history=tuple(said) or turn.history
             )
-            said += [
-                {"role": role, "content": content}
-                for role, content in (("user", turn.question), ("assistant", turn.answer)) if content
-            ]  # fmt: skip
+            said += turn.messages
     return iter(placed)
 
 

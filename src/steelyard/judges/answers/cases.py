@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.data.chunk_table import ChunkTable
+from steelyard.data.histories import asked_text
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
 from steelyard.data.run import ranked
@@ -32,7 +33,7 @@ class Draft:
     """An answer before it is judged.
 
     record   without verdicts
-    query    what was asked
+    query    what was asked, with what was said before it in its conversation
     texts    of the chunks of its context
     spoken   the answer without citation marks
     """
@@ -325,7 +326,8 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         query=whole_characters(question.query or ""),
         context_digests=tuple(map(text_digest, texts)),
     )
-    return Draft(record, record.query, texts, "\n".join(unit.text for unit in units))
+    asked = asked_text(record.query, question.history or outputs.histories.get(question.query_id, ()))
+    return Draft(record, whole_characters(asked), texts, "\n".join(unit.text for unit in units))
 
 
 def _names(ids: Sequence[str], table: ChunkTable) -> Names:
