@@ -127,6 +127,9 @@ def test_a_judge_that_errs_does_not_agree_and_its_quotations_are_counted() -> No
     assert n_same < 0.95 * n
     quotes = way.verdicts.recipe["calls"]["quotes"]
     assert quotes["misquoted"] == quotes["checked"] == way.verdicts.errors["misquoted"] > 0
+    shown = " ".join(way.verdicts.text(lang="en").split())
+    assert f"{quotes['misquoted']} quotations of the judge are in no text that it names" in shown
+    assert "no verdicts" not in shown
     [reason] = {record.support[0][0].reason.partition(" (")[2] for record in way.verdicts.records.values()}
     assert reason == "not in c1: “never said”)"
 

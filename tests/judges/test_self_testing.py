@@ -17,7 +17,7 @@ from steelyard.experiment.self_testing import SelfTestOptions
 from steelyard.judges.lexical.words import ENGLISH_NUMBERS
 from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.trials.trials import MAKERS, trial_texts
-from tests.judges.llm_server import PATH, QUICK, block, judging
+from tests.judges.llm_server import PATH, QUICK, judging, numbered
 
 Pairs = Sequence[tuple[str, str]]
 ALL_PASSED = dict.fromkeys(MAKERS, "passed")
@@ -186,7 +186,9 @@ def test_a_model_is_asked_twice_about_repeats_whatever_the_cache_keeps(tmp_path:
         assert n_calls == plan.n_calls == tests.recipe["calls"]["calls"]
         repeated = tests.trials.filter(pl.col("test") == "repeats")
         assert repeated["result"].to_list() == ["passed"] * 3
-        sources = Counter(block(request.body, "SOURCE") for request in server.seen(PATH))
+        chunks = [tuple(numbered(request.body).values()) for request in server.seen(PATH)]
+        sources = Counter(map("\n\n".join, chunks))
         assert all(sources[premise] >= 2 for premise in repeated["premise"])
+        assert sum(own[::-1] in chunks for own in chunks if len(own) > 1) >= 6  # The same chunks, in two orders.
         assert sy.self_test("llm", n=3, keep=tmp_path, **settings).frame.equals(tests.frame)
         assert len(server.seen(PATH)) == n_calls

@@ -61,10 +61,11 @@ class Inquiry:
 
     def rows(self) -> list[list[Verdict]]:
         """The verdicts on each case, by all that was taken in."""
-        return [
-            [self._verdict(case, self.statements[line]) for line in map(partial(self._line, case), _statements(case))]
-            for case in self.cases
-        ]
+        rows = []
+        for case in self.cases:
+            texts, lines = self._ids(case), map(partial(self._line, case), _statements(case))
+            rows.append([self._verdict(case, texts, self.statements[line]) for line in lines])
+        return rows
 
     def take(self, request: ModelRequest[Any], result: ReplyEntries[Any]) -> None:
         """Take in what the model said."""
@@ -116,8 +117,12 @@ class Inquiry:
         """The letter that ids of the statements of a case begin with."""
         return ""
 
-    def _verdict(self, case: Case, statement: Statement) -> Verdict:
-        return statement.verdict_by_all()
+    def _ids(self, case: Case) -> Ids:
+        """Ids of the numbered texts that a case is about; none where it is about one text without an id."""
+        return frozenset()
+
+    def _verdict(self, case: Case, texts: Ids, statement: Statement) -> Verdict:
+        return statement.verdict(texts) if texts else statement.verdict_by_all()
 
 
 def _statements(case: Case) -> list[tuple[str, str]]:
@@ -170,8 +175,9 @@ class Chunks(Inquiry):
         """Requests about chunks of several windows that each say something for the same statement."""
         apart: dict[str, Ids] = defaultdict(frozenset)
         for case in self.cases:
+            chunk_ids = self._ids(case)
             for line in map(partial(self._line, case), _statements(case)):
-                apart[line] |= self.statements[line].apart(self._ids(case))
+                apart[line] |= self.statements[line].apart(chunk_ids)
         lines_of: dict[Ids, list[str]] = defaultdict(list)
         for line, chunk_ids in apart.items():
             lines_of[chunk_ids].append(line)
@@ -190,9 +196,6 @@ class Chunks(Inquiry):
 
     def _letter(self, case: Case) -> str:
         return "b" if case.table == "reach" else ""
-
-    def _verdict(self, case: Case, statement: Statement) -> Verdict:
-        return statement.verdict(self._ids(case))
 
 
 def _chunks(case: Case) -> tuple[str, ...]:
@@ -249,11 +252,12 @@ class Comparison(Inquiry):
     def _letter(self, case: Case) -> str:
         return _LETTERS[case.table]
 
-    def _verdict(self, case: Case, statement: Statement) -> Verdict:
-        if case.table == "correctness":
-            return statement.verdict(frozenset({self.references[case.premise]}))
-        verdict = statement.verdict_by_all()
-        if verdict.label == "not_judged" or case.table == "said":
+    def _ids(self, case: Case) -> Ids:
+        return frozenset({self.references[case.premise]}) if case.table == "correctness" else frozenset()
+
+    def _verdict(self, case: Case, texts: Ids, statement: Statement) -> Verdict:
+        verdict = super()._verdict(case, texts, statement)
+        if verdict.label == "not_judged" or case.table in ("correctness", "said"):
             return verdict
         if case.table == "relevance":
             return replace(verdict, label="supported" if verdict.score else "not_found")

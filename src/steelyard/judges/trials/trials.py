@@ -305,14 +305,15 @@ def _whole_context(material: Material, others: Sequence[Material], turn: int) ->
     own = filter(None, [material.answered or material.sentence])
     quotes = (sentence for _, sentence in material.quotes())
     for sentence in _in_turn(turn, own, quotes, _strangers(material, others)):
-        yield _case(material, "\n\n".join(material.chunks), sentence, "grounded")
+        case = _case(material, "\n\n".join(material.chunks), sentence, "joint")
+        yield replace(case, chunks=tuple(material.chunks))
 
 
 def _order(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:
-    turned = "\n\n".join(reversed(material.chunks))
+    turned = tuple(reversed(material.chunks))
     for case in _whole_context(material, others, turn):
-        if turned != case.premise:
-            yield case, replace(case, premise=turned)
+        if turned != case.chunks:
+            yield case, replace(case, premise="\n\n".join(turned), chunks=turned)
 
 
 def _repeats(material: Material, others: Sequence[Material], turn: int) -> Iterator[TrialCases]:

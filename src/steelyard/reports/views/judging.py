@@ -162,8 +162,11 @@ def _lost_notes(verdicts: Verdicts, words: Words) -> Iterator[str]:
     if causes := {cause: n for cause, n in verdicts.not_judged.items() if cause != NOT_ASKED.reason}:
         listed = [words("judging.cause", cause=cause, number=f"{n:,}") for cause, n in causes.items()]
         yield words("judging.note.not_judged", causes=words.listed(listed))
-    if n := sum(verdicts.errors.values()):
+    n_misquoted = verdicts.errors.get("misquoted", 0)
+    if n := sum(verdicts.errors.values()) - n_misquoted:
         yield words("judging.note.errors", n=n)
+    if n_misquoted:
+        yield words("judging.note.misquoted", n=n_misquoted)
 
 
 def _asking_notes(verdicts: Verdicts, file: Path | None, words: Words) -> Iterator[str]:

@@ -308,8 +308,8 @@ def report_sections(contents: Contents, words: Words) -> Iterator[Section]:
 _LONGEST = 200
 _DIGEST = 12
 """Letters of a digest that are enough to tell prompts apart."""
-_SHOWN_APART = ("name", "version", "model", "base_url", "prompts", "threshold")
-"""Fields of the judge's recipe that name it; all others are parameters."""
+_SHOWN_APART = ("name", "version", "model", "base_url", "prompts", "threshold", "examples")
+"""Fields of the judge's recipe that name it, and long texts; all others are parameters."""
 _CALIBRATION = {
     "judge_uncalibrated": "judge_card.uncalibrated",
     "judge_checked": "judge_card.uncalibrated",
