@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from steelyard.judges.criteria import Grade
 from steelyard.judges.tables.arrays import judged_arrays
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, State, Unit, Verdict, check_record
 from steelyard.measures import JudgedAnswers
@@ -17,6 +18,8 @@ LABELS = ("supported", "not_found", "contradicted")
 NOT_JUDGED = Verdict("not_judged", None, "budget")
 STATES: tuple[State, ...] = ("answered", "answered", "answered", "answered", "abstained", "empty", "failed", "missing")
 TABLES = ("support", "joint", "without", "correctness", "said", "reach")
+_NUMBERS = {"nuggets": "credit", "criteria": "value"}
+"""What is not judged by a verdict, and the field of its number."""
 _verdicts = st.sampled_from([Verdict(label) for label in LABELS])  # type: ignore[arg-type]
 
 
@@ -60,6 +63,7 @@ def records(draw: st.DrawFn, *, grounded: bool = True) -> JudgedAnswer:
         nuggets=tuple(draw(st.lists(st.builds(Nugget, st.just("n"), st.booleans(), st.sampled_from([0.0, 0.5, 1.0])),
                                     max_size=3))),
         grade=Verdict("supported", draw(st.sampled_from([0.0, 0.25, 1.0]))),
+        criteria=(Grade("answer_grade", "It settles it.", "1-5", draw(st.sampled_from([1.0, 4.0, 5.0]))),),
         answerable=draw(st.none() | st.booleans()),
     )  # fmt: skip
     check_record(record)
@@ -90,14 +94,15 @@ def verdict_places(record: JudgedAnswer) -> list[tuple[str, tuple[int, ...]]]:
                 places += [(table, (i, j)) for j in range(len(row))]
             elif row is not None:
                 places.append((table, (i,)))
-    return [*places, *(("nuggets", (i,)) for i in range(len(record.nuggets))), ("grade", ())]
+    places += [(table, (i,)) for table in _NUMBERS for i in range(len(getattr(record, table)))]
+    return [*places, ("grade", ())]
 
 
 def judged_so(record: JudgedAnswer, place: tuple[str, tuple[int, ...]], verdict: Any) -> JudgedAnswer:
-    """The answer with another verdict at one place; of a nugget, another credit."""
+    """The answer with another verdict at one place; of a nugget or a criterion, another number."""
     table, path = place
-    if table == "nuggets":
-        verdict = replace(record.nuggets[path[0]], credit=verdict)
+    if table in _NUMBERS:
+        verdict = replace(getattr(record, table)[path[0]], **{_NUMBERS[table]: verdict})
     return replace(record, **{table: _put(getattr(record, table), path, verdict)})
 
 
@@ -113,14 +118,15 @@ def records_with_holes(draw: st.DrawFn, most: int = 4) -> tuple[JudgedAnswer, li
     record = draw(records(grounded=False))
     holes = draw(st.lists(st.sampled_from(verdict_places(record)), unique=True, max_size=most))
     for place in holes:
-        record = judged_so(record, place, None if place[0] == "nuggets" else NOT_JUDGED)
+        record = judged_so(record, place, None if place[0] in _NUMBERS else NOT_JUDGED)
     return record, holes
 
 
 def completions(record: JudgedAnswer, holes: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[JudgedAnswer]:
     """The answer with everything that those verdicts could have been."""
     verdicts = [Verdict(label) for label in LABELS]  # type: ignore[arg-type]
-    choices = {"nuggets": [0.0, 0.5, 1.0], "grade": [Verdict("supported", 0.0), Verdict("supported", 1.0)]}
+    numbers = {"nuggets": [0.0, 0.5, 1.0], "criteria": [1.0, 5.0]}
+    choices = numbers | {"grade": [Verdict("supported", 0.0), Verdict("supported", 1.0)]}
     for chosen in product(*(choices.get(table, verdicts) for table, _ in holes)):
         complete = record
         for place, verdict in zip(holes, chosen, strict=True):

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.base.errors import DuplicateError, InputError
+from steelyard.judges.criteria import Grade
 from steelyard.judges.tables.columns import SCHEMA, VerdictColumns
 from steelyard.judges.tables.files import encode_verdicts
 from steelyard.judges.tables.verdicts import Verdicts, unit_verdict
@@ -164,6 +165,9 @@ _verdicts = st.builds(
 )
 
 
+_grades = st.builds(Grade, _texts, _texts, st.just("1-5"), st.none() | st.floats(1, 5), _texts)
+
+
 @st.composite
 def _records(draw: st.DrawFn) -> JudgedAnswer:
     """Any record whose tables are whole."""
@@ -195,7 +199,8 @@ def _records(draw: st.DrawFn) -> JudgedAnswer:
         reach=rows(gold_units, n_chunks),
         nuggets=tuple(draw(st.lists(st.builds(Nugget, _texts, st.booleans(), st.sampled_from([None, 0, 0.5, 1.0])),
                                     max_size=2))),
-        grade=draw(st.none() | _verdicts), answerable=draw(st.none() | st.booleans()),
+        grade=draw(st.none() | _verdicts), criteria=tuple(draw(st.lists(_grades, max_size=2))),
+        answerable=draw(st.none() | st.booleans()),
     )  # fmt: skip
 
 
@@ -279,6 +284,12 @@ def _with_column(path: Path, target: Path, **columns: pl.Expr) -> Path:
     return target
 
 
+def _with_criterion(path: Path, target: Path, **fields: Any) -> Path:
+    """The file with a grade by a criterion, changed, in each answer."""
+    values = {"name": "short", "text": "It is short.", "scale": "1-5", "value": 4.0, "reason": "", **fields}
+    return _with_column(path, target, **{f"criterion_{name}": pl.lit([value]) for name, value in values.items()})
+
+
 _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "version 9, newer than this Steelyard; upgrade it": lambda path, target: _with_head(path, target, version=9),
     "version 'a', not 3; judge again": lambda path, target: _with_head(path, target, version="a"),
@@ -299,6 +310,8 @@ _REFUSALS: dict[str, Callable[[Path, Path], object]] = {
     "a score is 2.0, not from 0 to 1": lambda path, target: _with_column(
         path, target, grade_verdict=pl.lit(["supported"]), grade_score=pl.lit([2.0]), grade_reason=pl.lit([""])
     ),
+    "the scale 'x' is none of yes/no": lambda path, target: _with_criterion(path, target, scale="x"),
+    "a share of the scale is 1.5, not from 0 to 1": lambda path, target: _with_criterion(path, target, value=7.0),
     "t.parquet: is damaged|t.parquet: cannot be read": lambda path, target: target.write_bytes(
         path.read_bytes()[:-900]
     ),

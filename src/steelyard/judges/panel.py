@@ -11,6 +11,7 @@ from typing import Any
 from steelyard.base.choices import ItemTable
 from steelyard.base.errors import InputError
 from steelyard.base.machine import timestamp
+from steelyard.judges.criteria import Grade
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.items import items, judged
 from steelyard.judges.tables.verdicts import Verdicts
@@ -186,6 +187,7 @@ def _together(records: Sequence[JudgedAnswer], seats: Mapping[str, _Seats]) -> J
         first, support=support, grounded=grounded, joint=column("joint"), without=column("without"),
         correctness=cells("correctness"), said=column("said"), reach=cells("reach"),
         nuggets=_nuggets(records, seats["nuggets"]), grade=_grade([record.grade for record in records]),
+        criteria=_criteria(records),
     )  # fmt: skip
 
 
@@ -204,6 +206,20 @@ def _grade(grades: Sequence[Verdict | None]) -> Verdict | None:
         return failed
     mean = math.fsum(grade.score or 0.0 for grade in present) / len(present)
     return Verdict("supported" if mean >= 0.5 else "not_found", mean)
+
+
+def _criteria(records: Sequence[JudgedAnswer]) -> tuple[Grade, ...]:
+    """The mean of the grades by each criterion, of judges that have it; not judged where one of these failed."""
+    by_name: dict[str, list[Grade]] = {}
+    for grade in (grade for record in records for grade in record.criteria):
+        by_name.setdefault(grade.name, []).append(grade)
+    return tuple(_mean_grade(grades) for grades in by_name.values())
+
+
+def _mean_grade(grades: Sequence[Grade]) -> Grade:
+    failed = next((grade for grade in grades if grade.value is None), None)
+    mean = math.fsum(grade.value or 0.0 for grade in grades) / len(grades)
+    return failed or replace(grades[0], value=mean, reason="")
 
 
 def _check_alike(first: Verdicts, other: Verdicts) -> None:

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from steelyard.judges.criteria import Criterion, Grade
+
 Label = Literal["supported", "contradicted", "not_found", "not_judged"]
 
-VerdictTable = Literal["support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance"]
+VerdictTable = Literal[
+    "support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance", "criteria"
+]  # fmt: skip
 """What a case asks: unit × chunk, unit × whole context, unit × cited chunks together, unit × gold answer,
-gold unit × answer, gold unit × chunk, nugget × answer, and whether the answer addresses the query."""
+gold unit × answer, gold unit × chunk, nugget × answer, whether the answer addresses the query, criterion × answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Case:
     leads       of each hypothesis the text that it is understood by, as of `Unit`; empty where none has one
     chunks      the chunks of the context that the premise is made of; empty where it is none of these
     answer_id   of the answer that it is about, so that a judge may ask about several cases of one answer together
+    criteria    that the hypotheses of the table "criteria" are the sentences of; their premise is the context
+    answer      that is judged by criteria, as it was written; empty elsewhere
     """
 
     premise: str
@@ -48,6 +54,8 @@ class Case:
     leads: tuple[str, ...] = ()
     chunks: tuple[str, ...] = ()
     answer_id: str = field(default="", compare=False)
+    criteria: tuple[Criterion, ...] = ()
+    answer: str = ""
 
 
 class Judge(Protocol):
@@ -156,6 +164,7 @@ class JudgedAnswer:
     reach       gold unit × chunk of the context
     nuggets     empty where none were asked for
     grade       from 0 to 1, whether the answer addresses the query; None where that was not judged
+    criteria    grades by criteria of one's own, and the grade of the whole answer; empty where none were asked for
     answerable  whether the question has an answer in the corpus, as the gold says; None where it does not say
     query       what was asked
     context_digests   of the texts of the chunks of the context; empty where they are unknown
@@ -178,6 +187,7 @@ class JudgedAnswer:
     reach: tuple[tuple[Verdict, ...], ...] = ()
     nuggets: tuple[Nugget, ...] = ()
     grade: Verdict | None = None
+    criteria: tuple[Grade, ...] = ()
     answerable: bool | None = None
     query: str = ""
     context_digests: tuple[str, ...] = ()

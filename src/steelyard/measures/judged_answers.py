@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,6 +32,7 @@ class JudgedAnswers:
     n_gold         (q,) gold answers
     answerable     (q,) 1, 0, or NaN where the gold does not say
     grade          (q,) answer relevance from 0 to 1; NaN where not judged
+    criteria       by the name of a criterion, (q,) grades from 0 to 1; NaN where not judged
     answers        (q,) texts without citation marks; empty where there is none
     gold_answers   (q,) lists of texts, likewise
     unit_query     (u,) question of each unit that asserts something, ascending; others are left out
@@ -55,6 +56,7 @@ class JudgedAnswers:
     n_gold: Ints
     answerable: Floats
     grade: Floats
+    criteria: Mapping[str, Floats]
     answers: Sequence[str]
     gold_answers: Sequence[Sequence[str]]
     unit_query: Ints
@@ -195,6 +197,7 @@ def _questions(a: JudgedAnswers, query: Ints) -> JudgedAnswers:
     return replace(
         a, query_id=[a.query_id[q] for q in query.tolist()], state=a.state[query], n_chunks=a.n_chunks[query],
         n_gold=a.n_gold[query], answerable=a.answerable[query], grade=a.grade[query],
+        criteria={name: shares[query] for name, shares in a.criteria.items()},
         answers=[a.answers[q] for q in query.tolist()], gold_answers=[a.gold_answers[q] for q in query.tolist()],
         n_no_claim=a.n_no_claim[query],
         nugget_query=nugget_query, vital=a.vital[nuggets], credit=a.credit[nuggets],

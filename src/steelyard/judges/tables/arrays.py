@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.judges.tables.columns import GRIDS, Items, VerdictColumns
+from steelyard.judges.tables.columns import GRIDS, Items, VerdictColumns, criterion_shares
 from steelyard.judges.verdict import JudgedAnswer, Label, State
 from steelyard.measures.judged_answers import (
     ABSTAINED,
@@ -75,6 +75,7 @@ def column_arrays(columns: VerdictColumns) -> JudgedAnswers:
         n_gold=items["gold_answers"].n,
         answerable=_floats(own["answerable"]),
         grade=grade,
+        criteria=_criteria(items["criterion"], len(own)),
         answers=list(map(_uncited, own["answer"].to_list(), map(tuple, contexts))),
         gold_answers=[list(map(_uncited, golds)) for golds in gold_answers],
         unit_query=units.query[checkable],
@@ -114,6 +115,17 @@ def _grounded(units: Items, grounded: Items) -> Codes:
     codes = np.full(len(units.query), NONE, np.int8)
     codes[(grounded.n > 0)[units.query]] = _codes(grounded)
     return codes
+
+
+def _criteria(grades: Items, n: int) -> dict[str, Floats]:
+    """(n,) shares by the name of a criterion; NaN where not judged."""
+    names, shares = grades.frame["name"].to_numpy(), _floats(criterion_shares(grades.frame))
+    by_name = {}
+    for name in dict.fromkeys(names.tolist()):
+        own = names == name
+        by_name[name] = np.full(n, np.nan)
+        by_name[name][grades.query[own]] = shares[own]
+    return by_name
 
 
 def _codes(items: Items) -> Codes:

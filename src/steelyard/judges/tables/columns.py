@@ -14,6 +14,7 @@ import polars as pl
 
 from steelyard.base.arrays import Bools, Ints
 from steelyard.io.own_json import check_word
+from steelyard.judges.criteria import Grade, ScaleName, scale_named
 from steelyard.judges.verdict import (
     CitedChunk,
     JudgedAnswer,
@@ -33,6 +34,7 @@ _SPAN: _Fields = {"start": pl.Int64, "end": pl.Int64}
 _UNIT: _Fields = {**_SPAN, "text": pl.String, "no_claim": pl.String, "alternative": pl.Int64, "lead": pl.String}
 _CITATION: _Fields = {"unit": pl.Int64, **_SPAN, "mark": pl.String, "chunk": pl.Int64, "problem": pl.String}
 _NUGGET: _Fields = {"text": pl.String, "vital": pl.Boolean, "credit": pl.Float64, "reason": pl.String}
+_CRITERION: _Fields = {**dict.fromkeys(("name", "text", "scale"), pl.String), "value": pl.Float64, "reason": pl.String}
 _VERDICT: _Fields = {"verdict": pl.String, "score": pl.Float64, "reason": pl.String}
 GRIDS = {"support": ("unit", "context"), "correctness": ("unit", "gold_answers"), "reach": ("gold_unit", "context")}
 """Tables of units × texts, row by row; rows of units that assert nothing are left out."""
@@ -70,6 +72,7 @@ _KINDS: Mapping[str, _Kind] = {
     **{table: _Kind(attrgetter(table), _VERDICT, tuple(_VERDICT)) for table in ROWS},
     "grade": _Kind(lambda record: [] if record.grade is None else [record.grade], _VERDICT, ("score",)),
     "nugget": _Kind(attrgetter("nuggets"), _NUGGET, ("credit",), Nugget),
+    "criterion": _Kind(attrgetter("criteria"), _CRITERION, ("value",), Grade),
 }
 _NO_VERDICT = Verdict(cast("Label", None), None, cast("str", None))
 
@@ -307,6 +310,7 @@ def _record(columns: VerdictColumns, place: int, rows: Mapping[str, list[tuple[A
         **{table: items[table] for table in ROWS},
         nuggets=items["nugget"],
         grade=items["grade"][0] if items["grade"] else None,
+        criteria=tuple(map(_checked_grade, items["criterion"])),
         answerable=answerable,
         query=query,
         context_digests=items["context_digests"],
@@ -320,6 +324,25 @@ def _verdict(label: str | None, score: float | None, reason: str | None) -> Verd
     if score is not None and not 0 <= score <= 1:
         raise ValueError(f"a score is {score}, not from 0 to 1")
     return Verdict(check_word(label, Label), score, reason or "")
+
+
+def _checked_grade(grade: Grade) -> Grade:
+    check_word(grade.scale, ScaleName, "the scale")
+    if grade.share is not None and not 0 <= grade.share <= 1:
+        raise ValueError(f"a share of the scale is {grade.share}, not from 0 to 1")
+    return grade
+
+
+def criterion_shares(grades: pl.DataFrame) -> pl.Series:
+    """Grades by criteria as shares of their scales; null where they were not judged."""
+    scales = {name: scale_named(name) for name in get_args(ScaleName)}
+    low, high = (
+        grades["scale"].replace_strict(
+            {name: getattr(scale, end) for name, scale in scales.items()}, default=None, return_dtype=pl.Float64
+        )
+        for end in ("low", "high")
+    )
+    return (grades["value"] - low) / (high - low)
 
 
 def _grid(name: str, verdicts: Sequence[Verdict], units: Sequence[Unit], n: int) -> tuple[tuple[Verdict, ...], ...]:
@@ -364,6 +387,8 @@ def _limits(items: Mapping[str, Items]) -> Iterator[tuple[str, pl.Series]]:
     for kind in (kind for kind, own in _KINDS.items() if own.make is Verdict):
         yield kind, items[kind].frame["verdict"].is_in(get_args(Label))
         yield kind, items[kind].frame["score"].is_between(0, 1)
+    yield "criterion", items["criterion"].frame["scale"].is_in(get_args(ScaleName))
+    yield "criterion", criterion_shares(items["criterion"].frame).is_between(0, 1)
     yield "citation", items["citation"].frame["problem"].is_in(get_args(Problem))
     places = (
         ("citation", "unit", "unit"),

@@ -18,7 +18,7 @@ from steelyard.base.result import Shown
 from steelyard.data.pieces import is_whole_text
 from steelyard.io.write import write_bytes
 from steelyard.judges.tables.arrays import LABELS, column_arrays, context_codes, texts_of
-from steelyard.judges.tables.columns import GRIDS, ROWS, VerdictColumns
+from steelyard.judges.tables.columns import GRIDS, ROWS, VerdictColumns, criterion_shares
 from steelyard.judges.tables.files import decode_verdicts, encode_verdicts
 from steelyard.judges.tables.ragchecker import decode_ragchecker
 from steelyard.judges.verdict import JudgedAnswer, Label, Problem, State, Verdict, check_record
@@ -307,6 +307,14 @@ class Verdicts(Shown):
         """A row a nugget."""
         return self._frame("nugget", "nugget", "text", "vital", "credit", "reason")
 
+    @cached_property
+    def criteria(self) -> pl.DataFrame:
+        """A row a criterion of an answer: its name, text and scale, the grade on the scale, and as a share of it."""
+        frame = self._frame("criterion", "place", "name", "text", "scale", "value", "reason")
+        shares = criterion_shares(self.columns.items["criterion"].frame)
+        return frame.select("query_id", criterion="name", text="text", scale="scale", value="value", share=shares,
+                            reason="reason")  # fmt: skip
+
     def _frame(self, kind: str, number: str, *fields: str) -> pl.DataFrame:
         """A row an item of a question: query_id, its number there, and fields of it."""
         items = self.columns.items[kind]
@@ -354,7 +362,8 @@ class Verdicts(Shown):
         """Causes of missing verdicts, with their numbers, over all tables; the most frequent cause first."""
         frames = (self.columns.items[table].frame for table in (*GRIDS, *ROWS, "grade"))
         reasons = pl.concat(frames).filter(pl.col("verdict") == "not_judged")["reason"]
-        return dict(Counter(reasons.to_list()).most_common())
+        grades = self.columns.items["criterion"].frame.filter(pl.col("value").is_null())["reason"]
+        return dict(Counter([*reasons.to_list(), *grades.to_list()]).most_common())
 
     def __len__(self) -> int:
         return len(self.records)
