@@ -64,12 +64,12 @@ def reply(messages: Messages) -> str:
     blocks = {name: text for name, _, text in _FENCE.findall(messages[-1]["content"])}
     items = dict(_ITEM.findall(blocks["STATEMENTS"]))
     system = messages[0]["content"]
+    chunks = _numbered(blocks.get("CHUNKS", ""))
     if '\n{"verdicts"' in system:
-        chunks = _numbered(blocks["CHUNKS"])
         return json.dumps({"verdicts": [{"id": key} | evidence(text, chunks) for key, text in items.items()]})
     if '\n{"comparison"' in system:
         return json.dumps({"comparison": [_compared(key, text, blocks) for key, text in items.items()]})
-    entries = {key: evidence(text, {"source": blocks["SOURCE"]}) for key, text in items.items()}
+    entries = {key: evidence(text, chunks) for key, text in items.items()}
     unsupported = [key for key, entry in entries.items() if entry["verdict"] != "supported"]
     return json.dumps({"explanation": "By its facts.", "unsupported": unsupported, "grade": 1.0 * (not unsupported)})
 

@@ -71,8 +71,8 @@ def comparison(body: Any) -> Any:
 
 
 def whole(body: Any) -> Any:
-    source = block(body, "SOURCE")
-    absent = [key for key, text in items(body).items() if verdict(source, text) != "supported"]
+    chunks = numbered(body)
+    absent = [key for key, text in items(body).items() if entry_of(key, text, chunks)["verdict"] != "supported"]
     return {"explanation": "Read it.", "unsupported": absent, "grade": 1 - len(absent) / len(items(body))}
 
 

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from steelyard.base.choices import AskBy, Language
-from steelyard.judges.llm.asking import ModelRequest
+from steelyard.judges.llm.asking import ModelRequest, numbered_items
 from steelyard.judges.llm.evidence import Ids, Statement
 from steelyard.judges.llm.replies import ReplyEntries
 from steelyard.judges.llm.tasks import COMPARISON, FACT, OF_ANSWER, OF_REFERENCE, RELEVANCE, VERDICTS, WHOLE, Task
@@ -224,7 +224,7 @@ class Whole(Inquiry):
 
     def requests(self) -> list[ModelRequest[Any]]:
         """One request."""
-        return [self._request(WHOLE, {"source": self.cases[0].premise})]
+        return [self._request(WHOLE, {"chunks": numbered_items(_chunks(self.cases[0]), "c")})]
 
 
 _LETTERS: Mapping[VerdictTable, str] = {
