@@ -21,6 +21,7 @@ from benchmarks.judged.citing import citation_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.reference import reproduction_table, reproductions
+from benchmarks.judged.traces import trace_values
 from benchmarks.judged.units import together_values, unit_values
 from benchmarks.judged.values import grid, value_table
 from benchmarks.simulated.tables import Table
@@ -96,6 +97,12 @@ def calls(_: Path) -> Report:
     return Report(value_table(title, values), [value.row() for value in values])
 
 
+def traces(folder: Path) -> Report:
+    values = list(trace_values())
+    title = "Traces of other tools and conversations: what is read of the files in tests/cases"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -107,6 +114,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "units": units,
     "citations": citations,
     "calls": calls,
+    "traces": traces,
 }
 """By name: from the folder of data to a report."""
 

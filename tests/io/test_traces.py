@@ -183,6 +183,20 @@ def test_evaluate_says_what_traces_lack(tmp_path: Path) -> None:
     assert {"trace_no_ids", "trace_no_scores"} <= {note.code for note in notes}
 
 
+def test_traces_take_the_ids_of_questions_with_the_same_texts(tmp_path: Path) -> None:
+    gold = [
+        {"qid": "g1", "query": " When is the  library open?", "evidence": [{"text": "open from 9 to 17"}]},
+        {"qid": "g2", "query": "图书馆周末开门吗？", "evidence": [{"text": "周日闭馆"}]},
+    ]
+    for file in ("trulens.csv", "langfuse.csv", "langfuse.json"):
+        scores = evaluate(gold, TRACES / file, ["mrr"])
+        assert scores.frame["value"].to_list() == [1.0, 1.0]
+        (notes,) = scores.notes.values()
+        assert {note.code: note.values for note in notes}["questions_by_text"] == {"n": 2, "total": 2}
+    own = [{**gold[0], "qid": "q1"}, gold[1]]  # q1 is an id of the file: no id is changed.
+    assert evaluate(own, TRACES / "langfuse.json", ["mrr"]).frame["value"].to_list() == [0.0, 1.0]
+
+
 @BY_FILE
 def test_convert_writes_outputs_that_are_read_the_same(case: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
     target = tmp_path / "outputs.jsonl"

@@ -43,12 +43,14 @@ def parse_history(line: Mapping[str, Any], where: str) -> tuple[Message, ...]:
 
 
 @dataclass
-class Conversations:
-    """What lines of outputs say of conversations.
+class Asked:
+    """What lines of outputs say of their questions.
 
+    queries     query_id -> the text of the question
     histories   query_id -> what was said before;   conversations   query_id -> the one that the question belongs to
     """
 
+    queries: dict[str, str] = field(default_factory=dict)
     histories: dict[str, Sequence[Message]] = field(default_factory=dict)
     conversations: dict[str, str] = field(default_factory=dict)
 
@@ -57,6 +59,8 @@ class Conversations:
 
         Raises   InputError for a history that is none.
         """
+        if isinstance(line.get("query"), str):
+            self.queries[query_id] = line["query"]
         if history := parse_history(line, where):
             self.histories[query_id] = history
         if isinstance(line.get(CONVERSATION), str | int):

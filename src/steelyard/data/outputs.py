@@ -18,7 +18,7 @@ from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import ChunkCollector, ChunkRow, ChunkTable, Corpus, numbered_lines
 from steelyard.data.corpus import Chunks, Document
 from steelyard.data.folders.run_folder import RunFolder, find_run_folder, total_latency
-from steelyard.data.histories import Conversations, Message
+from steelyard.data.histories import Asked
 from steelyard.data.pieces import is_whole_text
 from steelyard.data.responses import GENERATE
 from steelyard.data.run import Run
@@ -51,8 +51,7 @@ class _Contents:
     unlisted: frozenset[str] = frozenset()
     folder: RunFolder | None = None
     notes: Sequence[Note] = ()
-    histories: Mapping[str, Sequence[Message]] = field(default_factory=dict)
-    conversations: Mapping[str, str] = field(default_factory=dict)
+    asked: Asked = field(default_factory=Asked)
 
 
 class Outputs:
@@ -77,8 +76,7 @@ class Outputs:
     has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
     unlisted  ids of questions with an answer whose `retrieved` is null or not there: nobody knows what it was
     folder    the run folder that was read; None for outputs of another kind
-    histories  query_id -> what was said before the question in its conversation
-    conversations  query_id -> the conversation that it belongs to
+    asked     texts of the questions, conversations, and what was said before, as far as lines say
     notes     what the traces that were read lack; nothing of other outputs
     Raises    InputError, DuplicateError naming line and item.
     """
@@ -93,7 +91,7 @@ class Outputs:
         self.answers, self.failures, self.latency_ms = contents.answers, contents.failures, contents.latency_ms
         self.unanswered, self.folder = contents.unanswered, contents.folder
         self.has_lists, self.unlisted, self.notes = contents.has_lists, contents.unlisted, contents.notes
-        self.histories, self.conversations = contents.histories, contents.conversations
+        self.asked = contents.asked
         self._contents = contents
 
     @classmethod
@@ -147,6 +145,25 @@ class Outputs:
         """The same with other parts, by the names above."""
         return Outputs(replace(self._contents, **parts))
 
+    def renamed(self, names: Mapping[str, str]) -> Outputs:
+        """The same with other ids of questions;   names   old id -> new id"""
+        asked = self.asked
+        parts = {
+            name: {names.get(query_id, query_id): value for query_id, value in getattr(self, name).items()}
+            for name in ("answers", "failures", "unanswered", "latency_ms")
+        }
+        runs = {
+            name: None
+            if run is None
+            else Run.of_rows(run.frame.with_columns(pl.col("query_id").replace(names)), run.name)
+            for name, run in (("run", self.run), ("candidates", self.candidates))
+        }
+        return self.changed(
+            **parts, **runs,
+            unlisted=frozenset(names.get(query_id, query_id) for query_id in self.unlisted),
+            asked=Asked(*({names.get(id, id): value for id, value in own.items()} for own in vars(asked).values())),
+        )  # fmt: skip
+
     def digest(self) -> str:
         """A fingerprint of rankings, the chunks in them and answers; not of times, so a second run has the same.
 
@@ -163,8 +180,8 @@ class Outputs:
             parts.append(Corpus(documents=self.documents).digest())
         if self.unlisted:
             parts.append(repr(sorted(self.unlisted)))
-        if self.histories:
-            parts.append(repr(sorted(self.histories.items())))
+        if self.asked.histories:
+            parts.append(repr(sorted(self.asked.histories.items())))
         return "sha256:" + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __repr__(self) -> str:
@@ -218,7 +235,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
     has_key, alone = False, None
     n_lists, unlisted = 0, set[str]()
     latency_ms: dict[str, float] = {}
-    said = Conversations()
+    said = Asked()
     collector, bare_ids = ChunkCollector(), dict[str, ChunkRow]()
     for where, line in lines:
         query_id = query_id_of(line, where)
@@ -261,7 +278,7 @@ def _parse(name: str, lines: Iterable[tuple[str, dict[str, Any]]], chunks: Chunk
         _run(rows, name), table, chunks,
         candidates=candidates, answers=answers, failures=failures, unanswered=unanswered, latency_ms=latency_ms,
         has_lists=bool(n_lists) or not unlisted, unlisted=frozenset(unlisted),
-        histories=said.histories, conversations=said.conversations,
+        asked=said,
     )  # fmt: skip
 
 

@@ -112,6 +112,7 @@ def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
     if isinstance(located_truth, Path) and beir_queries_file(located_truth) is not None:
         looked_up = looked_up or any(map(_names_documents, systems))
     gold, questions = _open_gold(located_truth, looked_up, on_duplicate)
+    located = _named_by_text(located, questions)
     return Inputs(
         gold,
         _systems(located, evidence=isinstance(gold, Questions) or options.unit == "document"),
@@ -144,8 +145,8 @@ def open_all_answers(questions: object, runs: object) -> tuple[Questions, list[S
 
 def _open_answers(questions: object, named_runs: _NamedRuns) -> tuple[Questions, list[System]]:
     _check_stdin(named_runs, questions)
-    systems = _systems(_located(named_runs), evidence=True)
-    return _open_queries(questions), systems
+    located, asked = _located(named_runs), _open_queries(questions)
+    return asked, _systems(_named_by_text(located, _by_id(asked)), evidence=True)
 
 
 def _check_stdin(named_runs: _NamedRuns, *others: object) -> None:
@@ -153,6 +154,33 @@ def _check_stdin(named_runs: _NamedRuns, *others: object) -> None:
     opened = (*others, *(run for _, repeats in named_runs for run in repeats))
     if sum(is_path(data) and str(data) == "-" for data in opened) > 1:
         raise InputError("standard input (-) can be read once only")
+
+
+def _named_by_text(located: _NamedRuns, questions: Mapping[str, Question]) -> _NamedRuns:
+    """The runs; traces, which have ids of their own, with the ids of the questions that have the same texts."""
+    return [
+        (
+            name,
+            [_asked_as(run, questions) if isinstance(run, Outputs) and run.asked.queries else run for run in repeats],
+        )
+        for name, repeats in located
+    ]
+
+
+def _asked_as(outputs: Outputs, questions: Mapping[str, Question]) -> Outputs:
+    """Outputs whose questions are called as those with the same texts, where they have no id in common with them."""
+    asked = outputs.asked.queries
+    if not asked.keys().isdisjoint(questions):
+        return outputs
+    ids = {" ".join(question.query.split()): query_id for query_id, question in questions.items() if question.query}
+    names: dict[str, str] = {}
+    for own_id, query in asked.items():
+        if (query_id := ids.pop(" ".join(query.split()), None)) is not None:
+            names[own_id] = query_id
+    if not names:
+        return outputs
+    note = Note("questions_by_text", {"n": len(names), "total": len(asked)})
+    return outputs.renamed(names).changed(notes=(*outputs.notes, note))
 
 
 def _located(named_runs: _NamedRuns) -> _NamedRuns:

@@ -80,19 +80,20 @@ def turn_lines(turns: Iterable[Turn]) -> tuple[list[dict[str, Any]], list[Note]]
         lines.append(line)
         for gap in lacks:
             gaps.setdefault(gap, []).append(_shown(turn, line["qid"]))
-    notes = [Note("trace_empty", {"n": n_empty})] if n_empty else []
-    notes += [
+    notes = [
         Note(f"trace_{gap}", {"n": len(own), "total": len(lines), "names": own[:_NAMED]})
-        for gap in GAPS if (own := gaps.get(gap))
-    ]  # fmt: skip
+        for gap in GAPS
+        if (own := gaps.get(gap))
+    ]
+    notes += [Note("trace_empty", {"n": n_empty})] if n_empty else []
     return lines, notes
 
 
 GAPS = (
-    "no_question", "no_answer", "no_retrieval", "no_ids", "no_texts", "no_scores", "other_order", "truncated",
-    "nameless", "shared_ids", "several", "orphans", "dropped",
+    "no_texts", "truncated", "no_retrieval", "no_answer", "no_question", "nameless", "dropped", "orphans", "several",
+    "other_order", "shared_ids", "no_ids", "no_scores",
 )  # fmt: skip
-"""What a trace may lack, in the order in which it is said."""
+"""What a trace may lack, the gravest first."""
 
 
 def _shown(turn: Turn, query_id: str) -> str:

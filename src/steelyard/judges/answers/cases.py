@@ -326,7 +326,7 @@ def _draft(question: Question, outputs: Outputs, context: Sequence[ContextChunk]
         query=whole_characters(question.query or ""),
         context_digests=tuple(map(text_digest, texts)),
     )
-    asked = asked_text(record.query, question.history or outputs.histories.get(question.query_id, ()))
+    asked = asked_text(record.query, question.history or outputs.asked.histories.get(question.query_id, ()))
     return Draft(record, whole_characters(asked), texts, "\n".join(unit.text for unit in units))
 
 

@@ -29,7 +29,8 @@ _ENDS = tuple(".。!！?？…")
 _ORIGINS = {
     "load_bundled", "candidates_before_reranking",
     "gold_rule", "gold_documents", "judged_by_file", "judged_by_handed_in", "judge_calibrated", "judge_checked",
-    "judge_labels", "judge_beside_people",
+    "judge_labels", "judge_beside_people", "trace_empty", "trace_no_ids", "trace_no_scores", "trace_other_order",
+    "trace_shared_ids", "questions_by_text",
 }  # fmt: skip
 """Codes of notes that say where a number comes from, and endanger none."""
 

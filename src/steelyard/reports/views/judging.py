@@ -81,7 +81,7 @@ def _verdict_texts(verdicts: Verdicts, words: Words) -> Iterator[str]:
 
 def _cautions(run: JudgedRun, words: Words) -> Iterator[str]:
     """Cautions about the verdicts, the gravest first."""
-    yield from (note_text(note, words) for note in run.notes)
+    yield from dangers({"": run.notes}, words, n_systems=1)
     yield from _lost_notes(run.verdicts, words)
     yield from dangers({"": [*calibration_notes(run.verdicts.recipe)]}, words, n_systems=1)
 
