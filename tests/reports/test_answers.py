@@ -108,6 +108,7 @@ def test_a_judge_of_whole_answers_explains() -> None:
     assert details.sentences[0][0].reason == "nothing says so (grade 2)"
     assert details.explanation == "half of it is answered\nnothing says so (grade 2)"
     assert shown(answer_of(OPEN, OPEN, grounded=(whole,))).labels == ["not_found"]
+    assert shown(answer_of(NO, OPEN, grounded=(whole,))).explanation == ""  # The reason of the sentence is beside it.
 
 
 def test_without_a_context_nothing_is_held_against_it() -> None:

@@ -71,6 +71,9 @@ def read_evidence(entry: Mapping[str, Any]) -> Evidence | None:
         return None
     [(label, word)] = words.items()
     together = [_ids(own) for own in _list(entry.get("together")) if isinstance(own, list)]
+    if not entry.keys() & {"alone", "together", "part", "against"}:
+        entry = {**entry, **_cited(label, next((entry[key] for key in _CITED if key in entry), None))}
+        together = [_ids(own) for own in entry.get("together", ())]
     return Evidence(
         label, read_score(entry.get("score")), read_text(entry.get("reason")),
         alone=_ids(entry.get("alone")).union(*(own for own in together if len(own) == 1)),
@@ -80,6 +83,16 @@ def read_evidence(entry: Mapping[str, Any]) -> Evidence | None:
     )  # fmt: skip
 
 
+def _cited(label: Label, value: Any) -> dict[str, Any]:
+    """Fields of an entry that only names texts: several that support a statement may do so only together."""
+    ids = sorted(_ids(value))
+    if label == "supported":
+        return {"together": [ids]} if ids else {}
+    return {"against" if label == "contradicted" else "part": ids}
+
+
+_CITED = ("chunks", "chunk_ids", "sources", "ids", "片段", "依据")
+"""Keys under which models name texts that were asked for by the role that they have."""
 _FIELDS = ("reason", "quote", "alone", "together", "part", "against")
 
 

@@ -107,8 +107,11 @@ def answer_details(record: JudgedAnswer, places: Mapping[str, int], text_of: Tex
     spans = _apart(((unit.start, unit.end), u) for u, unit in enumerate(record.units))
     of_span = [[_unit(record, u, places, text_of, limits) for u in units] for units in spans.values()]
     marks = _apart(((cited.start, cited.end), cited) for cited in record.citations)
-    # What a judge of whole answers said: of the answer to the query, and of the context, each once.
-    said = [verdict.reason for verdict in (record.grade, *record.grounded) if verdict is not None]
+    # What a judge of whole answers said: of the answer to the query, and of the context, each once; one that judged by
+    # chunks has said its reasons of each sentence.
+    by_chunk = any(verdict.label != "not_judged" for row in record.support for verdict in row)
+    of_whole = (record.grade, *(() if by_chunk else record.grounded))
+    said = [verdict.reason for verdict in of_whole if verdict is not None]
     return AnswerDetails(
         record.state,
         parts=[(visible(text), s, c) for text, s, c in _parts(record.answer, list(spans), list(marks))],
