@@ -22,7 +22,7 @@ from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.reference import reproduction_table, reproductions
 from benchmarks.judged.traces import trace_values
-from benchmarks.judged.units import together_values, unit_values
+from benchmarks.judged.units import text_values, together_values, unit_values
 from benchmarks.judged.values import grid, value_table
 from benchmarks.simulated.tables import Table
 
@@ -87,7 +87,7 @@ def citations(_: Path) -> Report:
 
 
 def units(_: Path) -> Report:
-    values = [*unit_values(), *together_values()]
+    values = [*unit_values(), *text_values(), *together_values()]
     return Report(value_table("Units of answers as people read them", values), [value.row() for value in values])
 
 

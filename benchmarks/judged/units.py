@@ -13,6 +13,8 @@ import steelyard as sy
 from steelyard.judges.answers.units import answer_units
 
 _TOGETHER_BEFORE = 0.5  # of these cases, on commit 2db421b5
+_TEXTS_BEFORE = 19 / 57  # of these cases, on commit 2db421b5
+_IDS = ("a#1", "b#2")
 _CASES = Path(__file__).resolve().parents[2] / "tests" / "cases"
 
 
@@ -23,6 +25,14 @@ def unit_values() -> Iterator[Value]:
     need_none = [not any(row["want"]) for row in leads]  # no unit had a lead before
     on = f"{len(leads)} answers"
     yield Value("leads of an answer's units", on, _share(right), 0.95, earlier=_share(need_none))
+
+
+def text_values() -> Iterator[Value]:
+    """The share of answers whose units have the texts that people would judge."""
+    rows = _rows("unit_texts.jsonl")
+    right = [[unit.text for unit in answer_units(row["input"], _IDS) if unit.checkable] == row["want"] for row in rows]
+    on = f"{len(rows)} answers"
+    yield Value("texts of units: clauses, quotations, markup", on, _share(right), 0.95, earlier=_TEXTS_BEFORE)
 
 
 def together_values() -> Iterator[Value]:

@@ -93,9 +93,10 @@ def test_two_alike_and_one_against_make_the_majority_in_every_table():
 
 def test_judges_that_see_support_in_different_chunks_agree_that_there_is_some():
     yes, no = Verdict("supported", 1.0), Verdict("not_found", 0.0)
-    first = replace(RECORD, grounded=(), support=((), (yes, no), (no, no)))
-    second = replace(RECORD, grounded=(), support=((), (no, yes), (no, no)))
-    none = replace(RECORD, grounded=(), support=((), (no, no), (no, no)))
+    record = replace(RECORD, grounded=(), joint=(None, no, None))
+    first = replace(record, support=((), (yes, no), (no, no)))
+    second = replace(record, support=((), (no, yes), (no, no)))
+    none = replace(record, support=((), (no, no), (no, no)))
     assert panel([verdicts("a", first), verdicts("b", second), verdicts("c", none)]).units["verdict"].to_list() == [
         None,
         "supported",

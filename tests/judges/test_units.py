@@ -27,6 +27,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 CITED = [row for row in _rows("citations.jsonl") if "context" in row]
 UNITS = _rows("units.jsonl")
 LEADS = _rows("leads.jsonl")
+TEXTS = _rows("unit_texts.jsonl")
 IDS = ["hours#1", "hours#2", "票价#1"]
 
 
@@ -52,6 +53,23 @@ def test_lead_cases(row: dict[str, Any]) -> None:
     assert [unit.lead for unit in units] == row["want"], (row["comment"], [unit.text for unit in units])
 
 
+@pytest.mark.parametrize("row", TEXTS, ids=[row["id"] for row in TEXTS])
+def test_unit_texts(row: dict[str, Any]) -> None:
+    units, _ = units_with_citations(row["input"], ["a#1", "b#2"])
+    assert [unit.text for unit in units if unit.checkable] == row["want"], row["comment"]
+
+
+def test_clauses_cite_what_their_sentence_cites() -> None:
+    long = (
+        "It opens at nine o'clock on weekdays, it closes at six o'clock in winter [2], {}a card costs ten euros a year"
+    )
+    for mark, want in (("", [[1], [1], [1]]), ("and for visitors of the city [1] it is free, ", [[1], [1], [0]])):
+        units, cited = units_with_citations(long.format(mark), ["a#1", "b#2"])
+        assert [[c.chunk for c in cited if c.unit == n] for n in range(len(units))] == want
+    units, cited = units_with_citations(long.replace("[2]", "in").format("") + " [1][2]", ["a#1", "b#2"])
+    assert [[c.chunk for c in cited if c.unit == n] for n in range(len(units))] == [[0, 1]] * len(units)
+
+
 TRICKY = st.text(
     st.sampled_from("aA1我 \n\t.。!?？:：…[]【】()<>`~|-#*^¹²$\\,，\x00\ud800\u2028"), max_size=60
 ) | st.lists(
@@ -59,7 +77,8 @@ TRICKY = st.text(
         ["[1]", "[1-3]", "[hours#2]", "¹", "<cite>", "</cite>",
          "(1)", "（第3页）", "①", "##0$$", "(p. 2, 3)", "{{1}}", "</co: 1>", "（见资料1）",
          "<sup>2</sup>", "```\n", "`x`", "\n", "\n\n", "- ", "It is. ", "九点。", "Sources:\n",
-         "[1] a.pdf\n", "[^1]: b\n", "| a |\n", "|---|\n", "# h\n", "<p>", "</p>", "Hello! ", " "]
+         "[1] a.pdf\n", "[^1]: b\n", "| a |\n", "|---|\n", "# h\n", "，图书馆每天早上九点开门晚上九点关门[2]",
+         "; the hall opens at nine on every day", "“开。关。”", "根据资料，", "**", "<p>", "</p>", "Hello! ", " "]
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
@@ -73,9 +92,13 @@ def test_units_are_apart_and_citations_lie_in_them(answer: str) -> None:
     assert not any(unit.lead for unit in units[:1])
     assert all(0 <= unit.start < unit.end <= len(answer) for unit in units)
     assert all(before.end <= after.start for before, after in pairwise(units))
+    for unit in units:
+        rest = iter(answer[unit.start : unit.end])
+        assert all(character in rest for character in unit.text if character.isalnum())
     for citation in cited:
-        unit = units[citation.unit]
-        assert unit.start <= citation.start < citation.end <= unit.end
+        [place] = [n for n, unit in enumerate(units) if unit.start <= citation.start < citation.end <= unit.end]
+        between = answer[units[min(place, citation.unit)].start : units[max(place, citation.unit)].end]
+        assert place == citation.unit or len(between) > 50
         assert answer[citation.start : citation.end] == citation.mark
     assert len({(c.unit, c.chunk) for c in cited if c.chunk is not None}) == sum(c.chunk is not None for c in cited)
 

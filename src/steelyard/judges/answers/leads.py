@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.judges.answers.assertions import clause_pattern
@@ -22,17 +22,18 @@ _OPENING = 80  # characters of a sentence that a pronoun can be at the beginning
 _LONGEST = 400  # characters of a part of a lead; of a longer one both ends are in it
 _WIDE = re.compile(rf"[{IDEOGRAPHS}{KANA}]")
 _WIDE_END = re.compile(rf"[{IDEOGRAPHS}{KANA}，。：；！、？”’」』）】》]\Z")
-_MARKUP = re.compile(r"\A[#>\s]+(?=\S)|\*\*|__|`|\A\|\s*|\s*\|\Z")
+_MARKUP = re.compile(r"\A[#>\s]+(?=\S)|\*\*|`|\A\|\s*|\s*\|\Z")
 _LEADING_ENDS = (":", "：", "?", "？")
 _SENTENCE_END = re.compile(r"[.。！!？?；;…][\W_]*\Z")
 _UNREAD = frozenset({"code", "no_words", "sources", "greeting", "thanks", "courtesy", "hedge", "offer"})
 """Why units assert nothing that others are not understood by."""
 
 
-def with_leads(answer: str, units: Sequence[Unit]) -> list[Unit]:
+def with_leads(answer: str, units: Sequence[Unit], continued: Collection[int] = ()) -> list[Unit]:
     """The units of an answer, each with its lead.
 
-    units   in order, as they are in the answer
+    units       in order, as they are in the answer
+    continued   places of those that go on with the sentence of the one before
 
     A lead holds, from the outermost to the innermost, what leads in a list (a line that ends with a colon, a heading, a
     question, or, for items that are no sentences, the sentence above) and the items that the unit is within; of a row
@@ -45,7 +46,8 @@ def with_leads(answer: str, units: Sequence[Unit]) -> list[Unit]:
     """
     outline, led, end = _Outline(), list[Unit](), 0
     for n, unit in enumerate(units):
-        led.append(replace(unit, lead=outline.lead(unit, _place(answer, end, unit, units[n + 1 : n + 2]))))
+        place = _place(answer, end, unit, units[n + 1 : n + 2])
+        led.append(replace(unit, lead=outline.lead(unit, place, goes_on=n in continued)))
         end = unit.end
     return led
 
@@ -74,13 +76,14 @@ def _place(answer: str, end: int, unit: Unit, following: Sequence[Unit]) -> _Pla
     opened = {name for name, closing in tags if not closing}
     marker = _MARKER.match(answer, unit.start, unit.end)
     margin = gap.rpartition("\n")[2]
-    is_head = any(_is_rule(row.text) and "|" in row.text + unit.text for row in following)
+    is_head = {"tr", "th"} <= opened and "<td" not in answer[unit.start : unit.end].lower()
+    is_head |= any(_is_rule(row.text) and "|" in row.text + unit.text for row in following)
     return _Place(
         opens=not end or "\n" in gap or bool(tags),
         indent=0 if margin.strip() else len(margin.expandtabs(4)),
         marker="li" if "li" in opened else _shape(marker["marker"]) if marker else "",
         depth=sum(-1 if closing else 1 for name, closing in tags if name in ("ul", "ol")),
-        row="head" if is_head or {"tr", "th"} <= opened else "cell" if "tr" in opened else "",
+        row="head" if is_head else "cell" if "tr" in opened else "",
     )
 
 
@@ -120,15 +123,18 @@ class _Outline:
     last: str = ""
     asks: bool = False
 
-    def lead(self, unit: Unit, place: _Place) -> str:
-        """The lead of the next unit, which is the last one from then on."""
+    def lead(self, unit: Unit, place: _Place, *, goes_on: bool) -> str:
+        """The lead of the next unit, which is the last one from then on.
+
+        goes_on   whether it goes on with the sentence of the last one
+        """
         self.depth = max(self.depth + place.depth, 0)
         if unit.no_claim in _UNREAD:
             return ""
         is_heading = unit.no_claim == "heading" and place.row != "head"
         text = _shortened(_plain(unit.text))
         text = _leading(text) if is_heading else text
-        refers = _refers(text)
+        refers = goes_on or _refers(text)
         lead = self._layout_lead(text, place, is_heading=is_heading, refers=refers)
         if not (lead or is_heading or place.marker) and (refers or self.asks):
             lead = _joined(self.antecedent, self.last)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 from steelyard.judges.answers.assertions import no_claim
 from steelyard.judges.answers.cited_chunks import cited_chunks, marks_outside
+from steelyard.judges.answers.clauses import clause_spans
 from steelyard.judges.answers.leads import with_leads
+from steelyard.judges.answers.plain import TAG, bare, without_sign, without_tags
 from steelyard.judges.verdict import CitedChunk, Unit
 from steelyard.text.cited import Names
 from steelyard.text.citing import Mark, citation_marks, fenced_blocks, inline_code
@@ -18,17 +20,12 @@ from steelyard.text.spans import Span
 
 _WORD_JOINER = "\u2060"  # in place of a mark that opens a line: neither white space nor a word
 _BREAKING_TAG = re.compile(r"</?(?:p|div|li|ul|ol|br|h[1-6]|table|thead|tbody|tr|blockquote|hr)\b[^<>\n]{0,200}>", re.I)
-_TAG = re.compile(
-    r"</?(?:p|div|li|ul|ol|br|h[1-6]|table|thead|tbody|tr|td|th|blockquote|hr|span|b|i|em|strong|u|a|mark|small|font|code)"
-    r"\b[^<>\n]{0,200}>",
-    re.IGNORECASE,
-)
-_CELL = re.compile(r"<t[dh]\b", re.I)
-_ITEM = re.compile(
-    r"""(?:\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+|\d{1,3}[、．]|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十\d]{1,3}[）)]|[①-⑳]\s*))+""",
-    re.VERBOSE,
-)
+_HEADING_TAG = re.compile(r"<(?:h[1-6]|th)\b[^<>\n]{0,200}>\s*\Z", re.I)
 _DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_ROW = re.compile(r"^[^\S\n]*\|[^\n]*\|[^\S\n]*$", re.MULTILINE)
+_QUOTED = re.compile(r"“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|（[^）\n]{1,300}）|\"[^\"\n]{1,300}\"")
+_STOPS, _CLOSERS, _BEFORE_SENTENCE = ".。！!？?；;…", '”」』）"', "\n.。！!？?；;…”」』）"
+_ENDS, _NO_END = re.compile(f"[{_STOPS}]"), "·"
 _LONG_LINE = 60  # columns, an ideograph two of them: of a line that may have been wrapped
 _SMALL = re.compile(r"[^\S\n]*[a-z]")
 
@@ -39,17 +36,18 @@ def answer_units(answer: str, context: Sequence[str] | Names = ()) -> list[Unit]
     context   ids of the chunks that the generator saw, or these with their documents, by which marks are known that are
               ids without a "#" or names of documents
 
-    Beside what ends a sentence in any text, a line break does, unless the text is wrapped there.  A fenced block is one
-    unit.  Marks behind a full stop are part of the sentence before, marks that open a line of the one behind them.
-    Footnotes and the list of sources are no units.  `text` has no marks, no tags of HTML, and no number or sign of an
-    item.  Time is linear in the length of the answer.
+    Beside what ends a sentence in any text, a line break does, unless the text is wrapped there, and in a long sentence
+    a comma between clauses; a quotation within a sentence ends none.  A fenced block is one unit, and so is a row of a
+    table.  Marks behind a full stop are part of the sentence before, marks that open a line of the one behind them.
+    Footnotes and the list of sources are no units.  `text` has no marks, no tags or signs of HTML and Markdown, no
+    number or sign of an item, and not what a sentence says of its source.  Time is linear in the length of the answer.
 
     >>> answer = "Hello!\\n1. It opens at 9. [1]\\n\\nSources:\\n[1] a.pdf"
     >>> [(unit.text, unit.no_claim) for unit in answer_units(answer)]
     [('Hello!', 'greeting'), ('It opens at 9.', '')]
     """
     marks = citation_marks(answer, context)
-    return with_leads(answer, _units(answer, marks, footnotes(answer, marks)))
+    return _layout(answer, marks, footnotes(answer, marks)).units
 
 
 def gold_units(answer: str, alternative: int = 0) -> list[Unit]:
@@ -66,8 +64,8 @@ def units_with_citations(answer: str, context: Sequence[str] | Names) -> tuple[l
     context   ids of the chunks that the generator saw, in order, or these with their documents and pages
 
     A citation is of one chunk, each once within its unit.  A range, or a page, is a citation of each of its chunks, and
-    what is beyond the context is one that is out of range.  A mark outside of all units, such as one within a footnote,
-    is no citation.
+    what is beyond the context is one that is out of range.  A clause without citations has those of its sentence.  A
+    mark outside of all units, such as one within a footnote, is no citation.
 
     >>> units, citations = units_with_citations("It opens at 9 [2-4].", ["a#1", "a#2", "a#3"])
     >>> [(cited.chunk, cited.problem) for cited in citations]
@@ -75,22 +73,50 @@ def units_with_citations(answer: str, context: Sequence[str] | Names) -> tuple[l
     """
     marks = citation_marks(answer, context)
     notes = footnotes(answer, marks)
-    units = _units(answer, marks, notes)
-    return with_leads(answer, units), cited_chunks(units, marks, notes, Names.of(context)) if marks else []
+    layout = _layout(answer, marks, notes)
+    cited = cited_chunks(layout.units, marks, notes, Names.of(context)) if marks else []
+    return layout.units, _shared(cited, layout)
 
 
-def _units(answer: str, marks: Sequence[Mark], notes: Sequence[Footnote]) -> list[Unit]:
+@dataclass(frozen=True)
+class _Layout:
+    """The units of an answer;   continued   the places of those that go on with the sentence of the one before"""
+
+    units: list[Unit]
+    continued: Set[int]
+
+
+def _layout(answer: str, marks: Sequence[Mark], notes: Sequence[Footnote]) -> _Layout:
     marks = list(marks_outside(marks, notes))
     fenced = [span for span in fenced_blocks(answer) if not any(n.start < span[1] and span[0] < n.end for n in notes)]
     masked = _masked(answer, marks)
     apart = sorted([*((note.start, note.end) for note in notes), *fenced])
-    pieces: list[Span] = list(fenced)
-    start = 0
+    pieces, starts, start = list[Span](fenced), set[int](), 0
     for left, right in [*apart, (len(answer), len(answer))]:
-        pieces += _sentences(masked, start, left)
+        for sentence in _sentences(masked, start, left):
+            clauses = list(clause_spans(masked, *sentence))
+            starts.update(clause for clause, _ in clauses[1:])
+            pieces += clauses
         start = max(start, right)
     pieces.sort()
-    return _labelled(answer, _with_marks(masked, pieces, marks), marks, set(fenced))
+    units = _labelled(answer, masked, _with_marks(masked, pieces, marks), marks, set(fenced))
+    continued = {n for n, unit in enumerate(units) if unit.start in starts}
+    return _Layout(with_leads(answer, units, continued), continued)
+
+
+def _shared(cited: Sequence[CitedChunk], layout: _Layout) -> list[CitedChunk]:
+    """The citations, those of a clause also of the clauses of its sentence that have none."""
+    own: dict[int, list[CitedChunk]] = {}
+    for citation in cited:
+        own.setdefault(citation.unit, []).append(citation)
+    n_units = len(layout.units)
+    for unit, nearest in [
+        *((n, n + 1) for n in reversed(range(n_units - 1)) if n + 1 in layout.continued),
+        *((n, n - 1) for n in range(n_units) if n in layout.continued),
+    ]:
+        if unit not in own and nearest in own:
+            own[unit] = [replace(citation, unit=unit) for citation in own[nearest]]
+    return [citation for unit in sorted(own) for citation in own[unit]]
 
 
 def _masked(answer: str, marks: Sequence[Mark]) -> str:
@@ -100,10 +126,12 @@ def _masked(answer: str, marks: Sequence[Mark]) -> str:
     def fill(start: int, end: int, filling: str) -> None:
         masked[start:end] = filling * (end - start)
 
-    for match in _TAG.finditer(answer):
+    for match in TAG.finditer(answer):
         fill(match.start(), match.end(), "\n" if _BREAKING_TAG.fullmatch(match[0]) else " ")
     for start, end in inline_code(answer):
         fill(start, end, "x")
+    for start, end in _unending(answer):
+        masked[start:end] = _ENDS.sub(_NO_END, "".join(masked[start:end]))
     for mark in marks:
         fill(mark.start, mark.end, " ")
     line_start = 0
@@ -119,6 +147,15 @@ def _masked(answer: str, marks: Sequence[Mark]) -> str:
             for mark in in_line if rest.strip(" \t.。,，;；") else in_line[:1]:
                 fill(mark.start, mark.end, _WORD_JOINER)
     return "".join(masked)
+
+
+def _unending(answer: str) -> Iterator[Span]:
+    """Stretches in which no sentence ends: rows of tables, and quotations within a sentence but for their last mark."""
+    yield from (match.span() for match in _ROW.finditer(answer))
+    for match in _QUOTED.finditer(answer):
+        before = answer[max(0, match.start() - 3) : match.start()].rstrip(" \t*_")
+        if before and before[-1] not in _BEFORE_SENTENCE:
+            yield match.start() + 1, match.start() + len(match[0].rstrip(_CLOSERS).rstrip(_STOPS))
 
 
 def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
@@ -175,7 +212,7 @@ def _with_marks(masked: str, pieces: Sequence[Span], marks: Sequence[Mark]) -> l
     return joined
 
 
-def _labelled(answer: str, pieces: Sequence[Span], marks: Sequence[Mark], fenced: set[Span]) -> list[Unit]:
+def _labelled(answer: str, masked: str, pieces: Sequence[Span], marks: Sequence[Mark], fenced: set[Span]) -> list[Unit]:
     units, next_mark = list[Unit](), 0
     for i, (start, end) in enumerate(pieces):
         inside = []
@@ -185,26 +222,19 @@ def _labelled(answer: str, pieces: Sequence[Span], marks: Sequence[Mark], fenced
         if (start, end) in fenced:
             units.append(Unit(start, end, answer[start:end], "code"))
             continue
-        text = _plain(answer, start, end, inside)
-        line_end = answer.find("\n", end)
-        ends_line = not answer[end : len(answer) if line_end < 0 else line_end].strip()
+        text = without_tags(answer, start, end, inside)
+        line_end = masked.find("\n", end)
+        ends_line = not masked[end : len(answer) if line_end < 0 else line_end].strip()
         reason = no_claim(text, stands_above=ends_line and i + 1 < len(pieces))
+        if not reason and _is_html_heading(answer, pieces[i - 1][1] if i else 0, start, end):
+            reason = "heading"
         if not reason and i + 1 < len(pieces) and _DELIMITER_ROW.fullmatch(answer, *pieces[i + 1]):
             reason = "heading" if "|" in text or "|" in answer[slice(*pieces[i + 1])] else reason
-        units.append(Unit(start, end, _ITEM.sub("", text, count=1).lstrip() if _ITEM.match(text) else text, reason))
+        text = without_sign(text)
+        units.append(Unit(start, end, text if reason else bare(text), reason))
     return units
 
 
-def _plain(answer: str, start: int, end: int, marks: Sequence[Span]) -> str:
-    """The text of a unit without marks and tags, and without the blanks before them."""
-    text, last = "", start
-    cuts = sorted([*marks, *(match.span() for match in _TAG.finditer(answer, start, end))])
-    for left, right in cuts:
-        if left < last:
-            continue
-        text += answer[last:left] + (" | " if _CELL.match(answer, left, right) else "")
-        following = answer[right : right + 1] if right < end else ""
-        if text[-1:].isspace() and not following.isalnum():
-            text = text.rstrip(" \t")
-        last = right
-    return (text + answer[last:end]).strip()
+def _is_html_heading(answer: str, before: int, start: int, end: int) -> bool:
+    """True for a heading, and for a row of a table that has only heads of columns."""
+    return _HEADING_TAG.search(answer, before, start) is not None and "<td" not in answer[start:end].lower()

@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import TypeVar
 
+from steelyard.judges.answers.plain import TAG
 from steelyard.judges.lexical import best_sentence
 from steelyard.judges.tables.verdicts import overall, unit_verdict
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict
@@ -174,14 +175,19 @@ def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: Text
 
 
 def _is_sentence(record: JudgedAnswer, unit: Unit) -> bool:
-    """True if a unit is what the answer says at its place, but for citation marks; else it is a claim."""
+    """True if a unit is what the answer says at its place up to its end, but for marks and signs; else it is a claim."""
     own, end = list[str](), unit.start
     for citation in sorted(record.citations, key=lambda citation: citation.start):
         if end <= citation.start < unit.end:
             own.append(record.answer[end : citation.start])
             end = citation.end
     own.append(record.answer[end : unit.end])
-    return "".join("".join(own).split()) == "".join(unit.text.split())
+    n_there = sum((other.start, other.end) == (unit.start, unit.end) for other in record.units)
+    return n_there == 1 and _letters(TAG.sub("", "".join(own))).endswith(_letters(unit.text))
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text if character.isalnum())
 
 
 def _best_chunk(row: Sequence[Verdict], label: str) -> int | None:
