@@ -20,6 +20,7 @@ from benchmarks.judged.calls import call_values
 from benchmarks.judged.citing import citation_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
+from benchmarks.judged.polarity import lead_values, polarity_values
 from benchmarks.judged.reference import reproduction_table, reproductions
 from benchmarks.judged.traces import trace_values
 from benchmarks.judged.units import text_values, together_values, unit_values
@@ -103,6 +104,12 @@ def traces(folder: Path) -> Report:
     return Report(value_table(title, values), [value.row() for value in values])
 
 
+def polarity(_: Path) -> Report:
+    values = [*polarity_values(), *lead_values()]
+    title = "What texts affirm and deny, by tables of cases"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -113,6 +120,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "reference": reference,
     "units": units,
     "citations": citations,
+    "polarity": polarity,
     "calls": calls,
     "traces": traces,
 }

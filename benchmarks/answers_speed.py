@@ -21,6 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.judged.lexical import CHECKS
+
 import steelyard as sy
 from steelyard.judges.lexical import LexicalJudge
 from steelyard.judges.lexical.words import forms
@@ -70,7 +72,7 @@ def cases(outputs: list[dict[str, Any]]) -> list[Case]:
 
 def check(asked: list[Case]) -> None:
     """Verdicts do not depend on what was judged before, and the bare share is that of a loop."""
-    bare = LexicalJudge(neighbours=False, numbers=False, names=False, units=False, dates=False, negation=False)
+    bare = LexicalJudge(**dict.fromkeys(CHECKS, False))
     together = list(LexicalJudge().judge(asked))
     for case, verdicts in zip(asked, together, strict=True):
         assert next(LexicalJudge().judge([case])) == verdicts

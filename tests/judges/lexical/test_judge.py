@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.judged.lexical import CHECKS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ WORDS = (
     "。",
 )
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=30)
-BARE = {"neighbours": False, "numbers": False, "names": False, "units": False, "dates": False, "negation": False}
+BARE = dict.fromkeys(CHECKS, False)
 
 
 def judged(premise: str, hypothesis: str, judge: LexicalJudge | None = None) -> Verdict:
@@ -140,7 +141,7 @@ def test_the_recipe_holds_every_setting() -> None:
     recipe = LexicalJudge(threshold=0.5, names=False).recipe()
     assert recipe["threshold"] == 0.5
     assert recipe["names"] is False
-    assert recipe["version"] == 1
+    assert recipe["version"] == 2
     assert not any(name.startswith("_") for name in recipe)
 
 

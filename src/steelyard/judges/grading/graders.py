@@ -183,7 +183,7 @@ def _graded(query: Reading, document: Reading, scale: Scale) -> Grading:
     if not wanted:
         return Grading(scale.gains[0], "no words in the question")
     missing = wanted - present
-    listed = list(dict.fromkeys(query.written(missing) if query.distinct else sorted(missing)))
+    listed = list(dict.fromkeys(query.shown(missing) if query.distinct else sorted(missing)))
     more = f", +{len(listed) - _SHOWN}" if len(listed) > _SHOWN else ""
     reason = f"missing: {', '.join(listed[:_SHOWN])}{more}" if listed else ""
     return Grading(scale.at(1 - len(missing) / len(wanted)), reason)

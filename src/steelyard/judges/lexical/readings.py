@@ -4,56 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from math import fsum
 
-from steelyard.judges.lexical.words import MONTHS, STEPS, UNITS, Word, forms, is_number, tokens, words
-from steelyard.text.folding import fold
-from steelyard.text.scripts import IDEOGRAPHS
+from steelyard.judges.lexical.polarity import Polarity, has_marks, polarity
+from steelyard.judges.lexical.words import MONTHS, UNITS, Word, forms, is_number, tokens, words, written
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
-
-_ENGLISH = re.compile(
-    r"(?<!\w)(?<!\bor )(?:not|no(?!,)|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)"
-    r"(?=(?P<rest>(?:[^\w.;!?]+[\w'-]+){1,5}))"
-)
-"""A negating word, and the few behind it, of which the first content word is negated; "No," answers, and "or not" is
-about nothing."""
-_NOT_ONLY = re.compile(r"[^\w]*(?:only|just|merely|least|yet|longer than)\b")
-_CHINESE = re.compile(
-    rf"(?<![区分特性级类个告差])(?:没有|并非|并不|从不|从未|绝不|不是|不会|不能|不可以|不得(?!不)|不|没|未|无)"
-    rf"(?<!不得不)(?=[{IDEOGRAPHS}]{{2}})(?P<rest>[{IDEOGRAPHS}]{{2}})"
-)
-_CHINESE_FIXED = re.compile(
-    r"不(?:仅|但|过|断|少|久|同|管|只|论|妨|禁|料|愧|止|单|如|及|足|等|锈|由|少于|低于|超过)|无(?:论|线|疑|数|偿|人机|限|锡|形|非)|未(?:来|必|免)|没(?:收|落|错)|差不多"
-)
-_MARKS = re.compile(r"(?<!\w)(?<!\bor )(?:not|no(?!,)|never|without|neither|nor|cannot|[a-z]+n't)(?!\w)|[不没未无非]")
-
-
-def has_negation(text: str) -> bool:
-    """True for a text that may negate something, at a glance."""
-    return _MARKS.search(text.lower().replace("’", "'")) is not None
-
-
-def negated(text: str) -> frozenset[str]:
-    """The forms of the words that a text negates, each the first behind a negating word.
-
-    >>> sorted(negated("The hall does not open on Sundays, and never floods."))
-    ['flood', 'open']
-    >>> sorted(negated("博物馆周一不开放，不仅如此。"))
-    ['开放']
-    """
-    folded = fold(text, STEPS)
-    words = {
-        content[0]
-        for match in _ENGLISH.finditer(folded)
-        if not _NOT_ONLY.match(match["rest"]) and (content := forms(match["rest"]))
-    }
-    fixed = _CHINESE_FIXED.sub(lambda match: "，" * len(match[0]), folded)
-    return frozenset(words | {form for match in _CHINESE.finditer(fixed) for form in forms(match["rest"])[:1]})
-
 
 WordPair = tuple[str, str]
 
@@ -66,11 +25,15 @@ _FIRST_CJK = "\u1100"
 _NAME = re.compile(
     r"(?<=[\w,)'’\"“(-]\s)[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*|《([^《》\n]{1,40})》|「([^「」\n]{1,40})」"
 )
-_NEGATIONS = frozenset("不没未无非")
+_BLOCK = 80
+"""Words of a text that are looked at together: some three sentences; the next block begins at half of one."""
 _LONGEST = 40  # characters of a word that a reason shows
 _REMEMBERED = 2_000_000
 """Characters of texts that are read once, at some 50 bytes each."""
 _MARKED = re.compile(b"x+")
+_ITEM = re.compile(r"[-*+•①-⑳]|\(?[0-9a-z]{1,2}[.)、]|[（(]?[一二三四五六七八九十][）)、]")
+_CLAUSE = re.compile(r"(?:(?! but | while | whereas )[^,;，；])+")
+_ENDED = re.compile(r"[.。！!？?：:]\s*$")
 
 
 class Reading:
@@ -134,26 +97,76 @@ class Reading:
         return frozenset(words for name in names if (words := frozenset(forms(name))))
 
     @cached_property
+    def written(self) -> frozenset[str]:
+        """Words as they are written, without stop words; of Chinese the single characters."""
+        return frozenset(written(self.text))
+
+    @cached_property
+    def pairs(self) -> frozenset[str]:
+        """Pairs of words side by side, stop words too, each as one text; of Chinese of characters."""
+        return frozenset(map(" ".join, pairwise(self._pieces)))
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return list(chain.from_iterable(piece if piece >= _FIRST_CJK else [piece] for piece in tokens(self.text)))
+
+    @cached_property
+    def blocks(self) -> list[frozenset[str]]:
+        """The vocabulary of each block of words, for a text that is longer than one."""
+        starts = range(0, len(self.forms) - _BLOCK // 2, _BLOCK // 2) if len(self.forms) > _BLOCK else ()
+        blocks = (frozenset(self.forms[start : start + _BLOCK]) for start in starts)
+        return [block.union(*(form for form in block if form >= _FIRST_CJK)) for block in blocks]
+
+    @cached_property
+    def polarity(self) -> Polarity:
+        """What it affirms and denies."""
+        return polarity(self.text)
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """True where it has a word that affirms or denies."""
+        return has_marks(self.text)
+
+    @cached_property
+    def is_chinese(self) -> bool:
+        """True where most of its content words are Chinese."""
+        return 2 * sum(form >= _FIRST_CJK for form in self.distinct) > len(self.distinct)
+
+    def quotes(self, other: Reading) -> bool:
+        """True where it has the other text word for word, and not within a word, as "members" in "non-members"."""
+        start = self.text.find(other.text)
+        return start == 0 or (start > 0 and not (self.text[start - 1].isalnum() or self.text[start - 1] == "-"))
+
+    @cached_property
     def plain(self) -> frozenset[str]:
-        """Its words but for numbers, and Chinese ones that hold a negation."""
-        return frozenset(word for word in self.distinct - self.numbers if _NEGATIONS.isdisjoint(word))
+        """Its words but for numbers."""
+        return self.distinct - self.numbers
 
     @cached_property
-    def has_negation(self) -> bool:
-        """True where anything in it may be negated."""
-        return has_negation(self.text)
+    def content(self) -> Reading:
+        """The text without the words that affirm or deny."""
+        marks = self.polarity.marks
+        if not marks:
+            return self
+        parts, end = list[str](), 0
+        for _, start, stop in marks:
+            parts += [self.text[end:start], " " * (stop - start)]
+            end = stop
+        return Reading("".join([*parts, self.text[end:]]))
 
     @cached_property
-    def negated(self) -> frozenset[str]:
-        """The words that it negates."""
-        return negated(self.text) if self.has_negation else frozenset()
+    def claims(self) -> Mapping[str, frozenset[str]]:
+        """Of each side of an axis that it is on the forms of the word that says so; of such as say nothing of matter,
+        as "may" and "all", none."""
+        marks = ((mark.claim, frozenset(forms(self.text[mark.start : mark.end]))) for mark in self.polarity.marks)
+        return {claim: words for claim, words in marks if claim in self.polarity.claims and claim != "may+" and words}
 
     @cached_property
     def places(self) -> list[Word]:
         """The content words with their places."""
         return list(words(self.text))
 
-    def written(self, missing: Set[str]) -> list[str]:
+    def shown(self, missing: Set[str]) -> list[str]:
         """Words of these forms, in order: what is at `spans`, without its end where it is long."""
         if self._overlaps:
             return [shortened(self.text[start:end]) for start, end in self.spans(missing)]
@@ -178,16 +191,47 @@ class Reading:
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """Its sentences, in order."""
-        return [Sentence(self.text[start:end], start, end) for start, end in sentence_spans(self.text)]
+        """Its sentences, in order; items of a list with the line that leads it in."""
+        sentences, lead, last = list[Sentence](), "", 0
+        for start, end in sentence_spans(self.text):
+            text = self.text[start:end]
+            is_item = "\n" in self.text[last:start] and (_ITEM.match(text) or not _ENDED.search(text))
+            lead = lead if is_item else ""
+            sentences.append(Sentence(text, start, end, lead))
+            lead, last = text if leads_in(text) else lead, end
+        return sentences
 
 
 class Sentence(Reading):
-    """A sentence, and its place in its text."""
+    """A sentence, and its place in its text.
 
-    def __init__(self, text: str, start: int, end: int) -> None:
+    lead   what leads in the list that it is an item of
+    """
+
+    def __init__(self, text: str, start: int, end: int, lead: str = "") -> None:
         super().__init__(text)
-        self.start, self.end = start, end
+        self.start, self.end, self.lead = start, end, lead
+
+    @cached_property
+    def whole(self) -> Reading:
+        """The sentence behind its lead."""
+        return Reading(f"{self.lead} {self.text}") if self.lead else self
+
+    @cached_property
+    def clauses(self) -> list[Sentence]:
+        """Its clauses, each with the lead of all; none where it is one."""
+        texts = [text for text in _CLAUSE.findall(self.text) if text.strip()]
+        return [Sentence(text, self.start, self.end, self.lead) for text in texts] if len(texts) > 1 else []
+
+    def parts(self, words: Set[str]) -> list[Sentence]:
+        """Clauses that have as many of some words as the whole sentence has; it as a whole, where none has."""
+        n_words = len(words & self.whole.vocabulary)
+        return [clause for clause in self.clauses if len(words & clause.whole.vocabulary) >= n_words] or [self]
+
+
+def leads_in(text: str) -> bool:
+    """True for a text that ends with a colon."""
+    return text.rstrip().endswith((":", "："))
 
 
 def shortened(word: str) -> str:

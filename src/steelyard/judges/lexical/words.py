@@ -214,6 +214,16 @@ def forms(text: str) -> list[str]:
     return list(chain.from_iterable(map(_forms, tokens(text))))
 
 
+def written(text: str) -> list[str]:
+    """The content words of a text as they are written, folded; of Chinese single characters, and numbers in one form.
+
+    >>> written("It opened on 21 May."), written("五月二十一日开幕")
+    (['opened', '21', 'month5'], ['month5', '21', '开', '幕'])
+    """
+    return list(chain.from_iterable(map(_written, tokens(text))))
+
+
+@lru_cache(maxsize=64)
 def tokens(text: str) -> list[str]:
     """The pieces that a text is cut into before their forms are looked at."""
     folded = text.lower() if text.isascii() else fold(text, STEPS)
@@ -242,6 +252,14 @@ def is_number(form: str) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _forms(token: str) -> tuple[str, ...]:
     return tuple(form for form, _, _ in _parts(token))
+
+
+@lru_cache(maxsize=1 << 16)
+def _written(token: str) -> tuple[str, ...]:
+    if token[0] >= _FIRST_CJK:
+        return tuple(chain.from_iterable(form if form >= _FIRST_CJK else [form] for form in _forms(token)))
+    own = _forms(token)
+    return (token,) if own == (stem(token),) else own
 
 
 def _parts(token: str) -> list[Part]:
