@@ -43,8 +43,8 @@ def halls(
     Every second question is Chinese.
     """
     rng = random.Random(seed)
-    made = [_hall(n, rng, n_chunks, n_fillers, cited=cited, nuggets=nuggets) for n in range(n_questions)]
-    return Halls([question for question, _ in made], [output for _, output in made])
+    pairs = [_hall(n, rng, n_chunks, n_fillers, cited=cited, nuggets=nuggets) for n in range(n_questions)]
+    return Halls([question for question, _ in pairs], [output for _, output in pairs])
 
 
 def _hall(

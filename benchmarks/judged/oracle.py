@@ -34,8 +34,8 @@ def facts_in(text: str) -> Facts:
 
 def evidence(statement: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """What numbered texts hold for a statement, in the form of a reply."""
-    asked, known = facts_in(statement), {name: facts_in(text) for name, text in texts.items()}
-    says = {name: {key for key, value in asked.items() if own.get(key) == value} for name, own in known.items()}
+    asked, by_text = facts_in(statement), {name: facts_in(text) for name, text in texts.items()}
+    says = {name: {key for key, value in asked.items() if own.get(key) == value} for name, own in by_text.items()}
     alone = [name for name, keys in says.items() if keys == asked.keys() and asked]
     part = [name for name, keys in says.items() if keys and name not in alone]
     together: list[list[str]] = []
@@ -46,7 +46,7 @@ def evidence(statement: str, texts: Mapping[str, str]) -> dict[str, Any]:
                 together.append(list(names))
     against = [
         name
-        for name, own in known.items()
+        for name, own in by_text.items()
         if name not in alone and any(key in own and own[key] != value for key, value in asked.items())
     ]
     label = "supported" if alone or together else "contradicted" if against else "not_found"
@@ -90,8 +90,8 @@ def _compared(key: str, text: str, blocks: Mapping[str, str]) -> dict[str, Any]:
     entry = evidence(text, _numbered(blocks["REFERENCES"]) if is_of_answer else {"answer": answer})
     if key.startswith("f") and entry["part"]:
         entry["verdict"] = "partly_supported"
-    kept = {field: entry[field] for field in fields}
-    return {"id": key} | kept if is_of_answer else {"id": key} | kept | {"alone": [], "against": []}
+    entry_fields = {field: entry[field] for field in fields}
+    return {"id": key} | entry_fields if is_of_answer else {"id": key} | entry_fields | {"alone": [], "against": []}
 
 
 class OracleJudge(LLMJudge):

@@ -115,7 +115,7 @@ def checked(evidence: Evidence, texts: Mapping[str, str]) -> tuple[Evidence | No
     >>> checked(Evidence("supported"), {"c1": "It is red.", "c2": "It is big."})
     (None, 'supported, and by no text that it names', 0)
     """
-    known = frozenset(texts)
+    shown = frozenset(texts)
     names = {name[1:]: name for name in texts} | {name: name for name in texts}  # Some models leave out the letter.
     together = tuple(frozenset(map(names.__getitem__, own)) for own in evidence.together if own <= names.keys())
     alone, part, against = (
@@ -125,13 +125,13 @@ def checked(evidence: Evidence, texts: Mapping[str, str]) -> tuple[Evidence | No
     unknown = evidence.named.union(evidence.against) - names.keys()
     if evidence.label == "not_found":
         alone, together, part = frozenset(), (), part.union(alone, *together)
-    elif len(known) == 1:
-        alone, against = (known, against) if evidence.label == "supported" else (alone, known)
-    if evidence.label == "supported" and known and not (alone or together):
+    elif len(shown) == 1:
+        alone, against = (shown, against) if evidence.label == "supported" else (alone, shown)
+    if evidence.label == "supported" and shown and not (alone or together):
         return None, "supported, and by no text that it names", len(unknown)
-    if evidence.label == "contradicted" and known and not against:
+    if evidence.label == "contradicted" and shown and not against:
         return None, "contradicted, and by no text that it names", len(unknown)
-    own = replace(evidence, alone=alone, together=together, part=part, against=against, shown=known)
+    own = replace(evidence, alone=alone, together=together, part=part, against=against, shown=shown)
     return _with_quote(own, texts), "", len(unknown)
 
 

@@ -136,13 +136,13 @@ def inquiries(cases: Sequence[Case], asked: Asked, epoch: int) -> list[Inquiry]:
     for place, case in enumerate(cases):
         if case.hypotheses:
             groups[_group(case, place, asked.ask_by)].append(place)
-    made = list[Inquiry]()
+    listed = list[Inquiry]()
     for places in groups.values():
         own = [cases[place] for place in places]
         tables = {case.table for case in own}
         kind = Whole if tables == {"grounded"} else Comparison if _KINDS[own[0].table] == "comparison" else Chunks
-        made.append(kind(places, own, epoch, asked))
-    return made
+        listed.append(kind(places, own, epoch, asked))
+    return listed
 
 
 def _group(case: Case, place: int, ask_by: AskBy) -> tuple[str, str | int]:
