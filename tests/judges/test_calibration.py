@@ -41,6 +41,30 @@ def test_what_is_written_is_read(tmp_path, changes):
     assert Calibration.read(path) == calibration(**changes)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "kept", "notes"),
+    [
+        ({}, True, ()),
+        ({"threshold": Estimate(0.5, 0.4, 0.6)}, True, ("self_tests_by_another_threshold",)),
+        ({"judge": {"name": "lexical", "version": 2}}, False, ()),
+        ({"self_tests": ()}, False, ()),
+        (None, False, ()),
+    ],
+)
+def test_self_tests_of_the_same_judge_are_kept_where_a_calibration_is_written_again(tmp_path, earlier, kept, notes):
+    path = tmp_path / "calibration.json"
+    if earlier is None:
+        path.write_text("{}")
+    else:
+        calibration(**earlier).write(path)
+    calibration(self_tests=()).write(path)
+    again = Calibration.read(path)
+    assert again == calibration(self_tests=calibration().self_tests if kept else (), notes=notes)
+    own = calibration(self_tests=calibration().self_tests[:1])
+    own.write(path)
+    assert Calibration.read(path) == own
+
+
 def test_undefined_numbers_are_null_in_the_file_and_nan_in_python(tmp_path):
     path = tmp_path / "calibration.json"
     calibration(kappa=UNDEFINED).write(path)

@@ -170,6 +170,7 @@ def review_calibrate(call: Call, questions: str, runs: list[str], *, output: Pat
     """Calibrate a judge, keep the calibration where a file is named, and write what it is."""
     calibration = call.compute(questions, runs, **options)
     if output is not None:
+        calibration = calibration.with_self_tests_in(output)
         calibration.write(output)
     following = [*call.typed, "-o", "calibration.json"] if output is None else ["gate", "--calibration", str(output)]
     call.write(calibration, following=following)

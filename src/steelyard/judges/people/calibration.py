@@ -178,6 +178,23 @@ class Calibration(Result):
         """A calibration with these self-tests in place of its own."""
         return replace(self, self_tests=self_tests)
 
+    def with_self_tests_in(self, path: str | Path) -> Calibration:
+        """A calibration without self-tests of its own, with those that a file holds of the same judge.
+
+        They were made by the threshold that is in the file: where it is another now, a note says so.
+        """
+        if self.self_tests or not Path(path).is_file():
+            return self
+        try:
+            earlier = Calibration.read(path)
+        except InputError:
+            return self  # Of another kind, or damaged: nothing to keep.
+        if not earlier.self_tests or next(differences(earlier.judge, self.judge), None) is not None:
+            return self
+        moved = (earlier.threshold and earlier.threshold.value) != (self.threshold and self.threshold.value)
+        notes = (*self.notes, "self_tests_by_another_threshold") if moved else self.notes
+        return replace(self, self_tests=earlier.self_tests, notes=notes)
+
     @property
     def content(self) -> dict[str, Any]:
         """Content of its file."""
@@ -186,10 +203,11 @@ class Calibration(Result):
     def write(self, path: str | Path, *, format: str | None = None, lang: str | None = None, **options: Any) -> None:
         """Write it as JSON that `read` reads, or in the format that is named; whole or not at all.
 
+        Self-tests of the same judge that such a file holds are kept.
         Raises   OutputError where nothing can be written.
         """
         if format is None:
-            _FILE.write(path, asdict(self))
+            _FILE.write(path, asdict(self.with_self_tests_in(path)))
         else:
             super().write(path, format=format, lang=lang, **options)
 
