@@ -9,7 +9,9 @@ import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_mean, corrected_part
+from steelyard.stats.numerics import t_quantile
+from steelyard.stats.samples import mean_error
 
 SUPPORTED = 0.7
 """Share of units that people support, over all questions."""
@@ -47,7 +49,12 @@ class Setting:
 
     def drawn(self, rng: np.random.Generator) -> CorrectedMean:
         """The correction in one world."""
-        owner, people, judged, score = self.world(rng)
+        return self.labelled(rng, *self.world(rng))
+
+    def labelled(
+        self, rng: np.random.Generator, owner: Ints, people: Floats, judged: Floats, score: Floats
+    ) -> CorrectedMean:
+        """The correction of a world by labels that are drawn from it."""
         n = len(owner)
         stratum = np.argsort(np.argsort(score)) * _STRATA // n if self.stratified else np.zeros(n, np.int64)
         labels = np.full(n, np.nan)
@@ -132,6 +139,76 @@ def tables(draws: int) -> Iterator[Table]:
         of_units = "1 unit each" if units == 1 else f"{units} units each on average"
         columns = ("judge", "labels", "judge's error", "covers", "people alone", "width", "people alone", "worth")
         yield Table(f"{questions} questions, {of_units}, {how}.", columns, rows)
+
+
+@dataclass(frozen=True)
+class PartSetting:
+    """Questions of which a part is judged in another way than the others, and labels of all, within strata.
+
+    inside, outside   the judge of the part and of the others;   share   of the questions that the part is
+    """
+
+    inside: str
+    outside: str
+    n_labels: int
+    share: float = 0.25
+    n_questions: int = 400
+    n_units: int = 3
+    supported: float = SUPPORTED
+
+
+@dataclass(frozen=True)
+class PartCoverage:
+    """What came out for a part, over worlds in which it has labels enough.
+
+    n_labels   in the part, on average;   corrected   how often its interval holds the truth, and judge that of the
+    judge alone;   width   of the corrected interval, on average
+    """
+
+    n_labels: float
+    corrected: float
+    judge: float
+    width: float
+
+
+def part_coverage(setting: PartSetting, draws: int, seed: int = 1) -> PartCoverage:
+    """How often intervals of the mean of a part hold what people would say of any such questions."""
+    rng, rows, truth = np.random.default_rng(seed), [], setting.supported
+    base = Setting(setting.n_questions, setting.n_units, setting.outside, setting.n_labels, True, truth)
+    for _ in range(draws):
+        owner, people, judged, _ = base.world(rng)
+        places = np.flatnonzero(rng.random(setting.n_questions) < setting.share)
+        judged = np.where(np.isin(owner, places), _judged(people, setting.inside, rng), judged)
+        mean = base.labelled(rng, owner, people, judged, judged / 2 + rng.random(len(owner)) / 2)
+        values = np.bincount(owner, judged, setting.n_questions) / np.bincount(owner, minlength=setting.n_questions)
+        if (part := corrected_part(mean, values, places)) is None:
+            continue
+        low, high = part.corrected.low, part.corrected.high
+        own = mean_error(values[places])
+        away = abs(own.mean - truth) <= t_quantile(0.975, own.df) * own.error
+        rows.append((part.n_labels, low <= truth <= high, away, high - low))
+    return PartCoverage(*np.mean(rows, axis=0).tolist())
+
+
+PARTS = tuple(
+    PartSetting(inside, outside, n_labels, supported=supported)
+    for n_labels in (100, 200, 400)
+    for inside, outside, supported in (
+        ("biased", "good", SUPPORTED), ("good", "biased", SUPPORTED), ("useless", "good", SUPPORTED),
+        ("noisy", "noisy", SUPPORTED), ("perfect", "perfect", SUPPORTED), ("good", "good", 0.95),
+    )
+)  # fmt: skip
+
+
+def part_table(draws: int) -> Table:
+    """A row a setting of PARTS."""
+    rows = []
+    for setting in PARTS:
+        own = part_coverage(setting, draws)
+        name = f"{setting.inside} in the part, {setting.outside} elsewhere, {percent(setting.supported)} supported"
+        rows.append([name, f"{own.n_labels:.0f}", percent(own.judge), percent(own.corrected), f"{own.width:.3f}"])
+    columns = ("judge", "labels in the part", "judge alone covers", "corrected covers", "width")
+    return Table("A fourth of 400 questions of 3 units, 20 labels in it at least.", columns, rows)
 
 
 def _row(setting: Setting, result: Coverage) -> list[str]:

@@ -192,12 +192,31 @@ def test_corrections_stay_with_their_systems_and_measures() -> None:
     scores = weighed(["faithfulness", "answer_recall"], drawn)
     one = scores.filter(measures="faithfulness")
     assert list(one.corrections["run"]) == ["faithfulness"]
-    assert scores.filter(query_ids=list(scores.query_ids)[:50]).corrections == {}
     together = sy.Scores.concat([one, scores.filter(measures="answer_recall")])
     assert together.mean().equals(scores.mean())
     ids = list(scores.query_ids)
     halves = [scores.filter(query_ids=ids[:60]), scores.filter(query_ids=ids[60:])]
     assert sy.Scores.concat(halves).corrections == {}
+
+
+def test_means_of_part_of_the_questions_are_corrected_by_the_labels_among_them(tmp_path: Path) -> None:
+    drawn = review(judged_by(answers(N)), ["grounded"], 80, stricter)
+    scores = weighed(["faithfulness", "answer_recall"], drawn)
+    (path := tmp_path / "scores.json").write_text(as_json(scores))
+    ids = list(scores.query_ids)
+    for own in (scores, read_scores(path)):
+        part = own.filter(query_ids=ids[:70])
+        mean = part.corrections["run"]["faithfulness"].mean
+        counts = scores.corrections["run"]["faithfulness"].mean.counts
+        assert counts is not None
+        assert mean.n_labels == counts.labels[:70].sum() < 80
+        assert part.mean().filter(measure="faithfulness")["n_labels"].to_list() == [mean.n_labels]
+        assert mean.judge == pytest.approx(float(part.means[0, 0]))
+        assert mean.corrected.low < mean.corrected.mean < mean.judge  # The person is stricter.
+        few = own.filter(query_ids=ids[:5])
+        assert few.corrections == {}
+        assert notes_of(few)["labels_few_of_part"]["n"] == counts.labels[:5].sum()
+        assert "labels_few_of_part" in [note.code for note in few.notes["run"]]
 
 
 def test_labels_of_other_answers_are_refused_or_noted() -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from steelyard.stats.intervals.means import mean_intervals
-from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_mean
+from steelyard.stats.labels.prediction_powered import LEAST_OF_PART, CorrectedMean, corrected_mean, corrected_part
 from steelyard.stats.labels.thresholds import choose_threshold
 
 labels = pytest.importorskip("benchmarks.simulated.labels")
@@ -220,6 +220,27 @@ def test_intervals_cover(setting: Any) -> None:
     assert result.corrected > 0.93 - SURE
     assert result.corrected < 0.97 + SURE or setting.judge in ("good", "perfect")
     assert result.width < 1.05 * result.width_of_people
+
+
+def test_a_part_of_all_questions_is_the_whole() -> None:
+    judged, _, drawn = world(300, 60)
+    whole, clusters = corrected(judged, drawn), np.arange(300)
+    part = corrected_part(whole, judged, np.arange(300), clusters=clusters)
+    assert part is not None
+    assert (part.n_labels, part.n_units) == (60, 300)
+    assert part.corrected.mean == pytest.approx(whole.corrected.mean)
+    assert part.people.mean == pytest.approx(whole.people.mean)
+    assert part.corrected.error == pytest.approx(whole.corrected.error, rel=0.2)
+    assert corrected_part(whole, judged, np.flatnonzero(~np.isnan(drawn))[: LEAST_OF_PART - 1]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", labels.PARTS, ids=str)
+def test_intervals_of_parts_cover(setting: Any) -> None:
+    result = labels.part_coverage(setting, 400)
+    assert result.n_labels >= LEAST_OF_PART
+    assert result.corrected >= 0.93
+    assert result.judge < 0.93 or setting.inside in ("perfect", "good", "useless")
 
 
 @pytest.mark.slow

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.notes import Note
 
 if TYPE_CHECKING:
+    from steelyard.experiment.table.arrays import ScoreArrays
     from steelyard.judges.people.review import Drawn
     from steelyard.stats.labels.prediction_powered import CorrectedMean, LabelledMean
 
@@ -24,7 +25,7 @@ class Correction:
 
     mean     by judge, people and both, with a pseudo-value for each question, in the order of the scores
     unit     what people were asked about: items, each a unit of an answer, or whole answers
-    n_drawn  how many; those that no rater can say, or that raters disagree on, have no label
+    n_drawn  how many, over all questions; those that no rater can say, or that raters disagree on, have no label
     n_undecided   how many those are;   digest   of the labels, with what they are about
     """
 
@@ -121,14 +122,42 @@ def taken(corrections: Corrections, systems: Sequence[str], measures: Sequence[s
     return {system: of for system, of in some.items() if of}
 
 
+def of_questions(
+    corrections: Corrections, scores: ScoreArrays, places: Ints
+) -> tuple[Corrections, Mapping[str, Sequence[Note]]]:
+    """Corrections of the means of some questions, and what is to be said of the means that labels do not correct then.
+
+    corrections   of all questions of the scores;   places   (p,) the questions, each once
+    """
+    from steelyard.stats.labels.prediction_powered import LEAST_OF_PART, corrected_part
+
+    if len(places) == len(scores.query_ids):
+        return corrections, {}
+    clusters = None if scores.clustering is None else scores.clustering.take(places).codes
+    parts, notes = dict[str, dict[str, Correction]](), dict[str, list[Note]]()
+    for system, of in corrections.items():
+        for measure in (measure for measure in scores.measures if str(measure) in of):
+            own, name = of[str(measure)], str(measure)
+            judged = scores.values[scores.systems.index(system), scores.measures.index(measure)]
+            mean = corrected_part(own.mean, judged, places, bounds=measure.definition.range, clusters=clusters)
+            if mean is not None:
+                parts.setdefault(system, {})[name] = replace(own, mean=mean)
+            elif own.mean.counts is not None:
+                n = int(own.mean.counts.labels[places].sum())
+                note = Note("labels_few_of_part", {"measure": name, "n": n, "least": LEAST_OF_PART})
+                notes.setdefault(system, []).append(note)
+    return parts, notes
+
+
 def placed(correction: Correction, places: Sequence[int], n_questions: int) -> Correction:
     """The same among more questions, of which these are at some places; the others have no pseudo-value."""
 
     def wide(labelled: LabelledMean) -> LabelledMean:
         values = np.full(n_questions, np.nan)
         values[list(places)] = labelled.values
-        return replace(labelled, values=values)
+        return replace(labelled, values=values, residuals=None)
 
     mean = correction.mean
     ends = mean.ends and replace(mean.ends, lowest=wide(mean.ends.lowest), highest=wide(mean.ends.highest))
-    return replace(correction, mean=replace(mean, people=wide(mean.people), corrected=wide(mean.corrected), ends=ends))
+    own = replace(mean, people=wide(mean.people), corrected=wide(mean.corrected), ends=ends, counts=None)
+    return replace(correction, mean=own)

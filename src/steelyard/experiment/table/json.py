@@ -14,7 +14,9 @@
     systems.NAME.judged                        share of labelled documents: a list of measures and their values, which
                                                are in the order of the queries, null where there is none
     systems.NAME.corrections                   by measure, its mean by judge, by people alone and by both, with a
-                                               pseudo-value for each query; only of means that labels of people correct
+                                               pseudo-value for each query; only of means that labels of people correct.
+                                               residuals (what labels add to these) and counts (labels of each query)
+                                               correct means of some of the queries
     systems.NAME.components                    of a system with several runs, by measure, as `Scores.components` has it
     systems.NAME.runs                          of a system with several runs, the values of each: a list of runs, in it
                                                one of measures, in it one of queries; per_query holds their means
@@ -58,7 +60,7 @@ from steelyard.measures.judged_answers import Codes
 from steelyard.measures.spec import measure_or_column
 
 if TYPE_CHECKING:
-    from steelyard.stats.labels.prediction_powered import LabelledMean
+    from steelyard.stats.labels.prediction_powered import LabelCounts, LabelledMean
 
 _WRITE = "write it with `steelyard evaluate TRUTH RUN --format json --output SCORES`"
 _BY_MEASURE = "no_relevant"
@@ -182,16 +184,18 @@ def correction_json(correction: Correction) -> dict[str, Any]:
 
     def labelled(own: LabelledMean) -> dict[str, Any]:
         numbers = {name: _known(getattr(own, name)) for name in _LABELLED}
-        return {**numbers, "values": [_known(value) for value in own.values.tolist()]}
+        residuals = {} if own.residuals is None else {"residuals": own.residuals.tolist()}
+        return {**numbers, "values": [_known(value) for value in own.values.tolist()], **residuals}
 
     mean = correction.mean
+    counts = {} if mean.counts is None else {"counts": {name: own.tolist() for name, own in vars(mean.counts).items()}}
     ends = {} if mean.ends is None else {"lowest": labelled(mean.ends.lowest), "highest": labelled(mean.ends.highest)}
     return {
         "unit": correction.unit, "n_drawn": correction.n_drawn, "digest": correction.digest,
         "n_labels": mean.n_labels, "n_units": mean.n_units, "judge": _known(mean.judge),
         "people": labelled(mean.people), "corrected": labelled(mean.corrected), "weight": mean.weight,
         "worth": _known(mean.worth), "n_strata": mean.n_strata, "method": mean.method,
-        "n_undecided": correction.n_undecided, **ends,
+        "n_undecided": correction.n_undecided, **ends, **counts,
     }  # fmt: skip
 
 
@@ -381,10 +385,14 @@ def _correction_of(values: Mapping[str, Any], n: int) -> Correction:
 
     def labelled(name: str) -> LabelledMean:
         own = values[name]
-        if len(own["values"]) != n:
-            raise ValueError(f"a correction has {len(own['values'])} values for {n} questions")
+        for listed in (own["values"], own.get("residuals", own["values"])):
+            if len(listed) != n:
+                raise ValueError(f"a correction has {len(listed)} values for {n} questions")
         mean, low, high, error, df = _numbers([[own[key] for key in _LABELLED]])[0].tolist()
-        return LabelledMean(_numbers([own["values"]])[0], mean=mean, low=low, high=high, error=error, df=df)
+        residuals = _numbers([own["residuals"]])[0] if "residuals" in own else None
+        return LabelledMean(
+            _numbers([own["values"]])[0], mean, low=low, high=high, error=error, df=df, residuals=residuals
+        )
 
     (judge, weight, worth) = _numbers([[values[key] for key in ("judge", "weight", "worth")]])[0].tolist()
     has_ends, n_undecided = "lowest" in values, int(values.get("n_undecided", 0))
@@ -392,9 +400,23 @@ def _correction_of(values: Mapping[str, Any], n: int) -> Correction:
         judge=judge, people=labelled("people"), corrected=labelled("corrected"), weight=weight, worth=worth,
         n_labels=int(values["n_labels"]), n_units=int(values["n_units"]), n_strata=int(values.get("n_strata", 1)),
         ends=Ends(labelled("lowest"), labelled("highest"), int(values["n_undecided"])) if has_ends else None,
+        counts=_label_counts(values["counts"], n) if "counts" in values else None,
     )  # fmt: skip
     unit = _word(values["unit"], Drawn, "labels are of")
     return Correction(mean, unit, int(values["n_drawn"]), str(values["digest"]), n_undecided)
+
+
+def _label_counts(listed: Mapping[str, Any], n: int) -> LabelCounts:
+    """Labels question by question.
+
+    Raises   ValueError for other lengths.
+    """
+    from steelyard.stats.labels.prediction_powered import LabelCounts
+
+    rows = _numbers([listed[name] for name in ("labels", "units", "mass", "drawn")])
+    if rows.shape != (4, n) or np.isnan(rows).any():
+        raise ValueError(f"a correction has counts of other than {n} questions")
+    return LabelCounts(rows[0].astype(np.int64), rows[1].astype(np.int64), rows[2], rows[3])
 
 
 def _clustering(clusters: Mapping[str, Any] | None, n: int) -> Clustering | None:

@@ -17,7 +17,7 @@ from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.short_repr import plural
 from steelyard.data.clusters import SharedGold
-from steelyard.experiment.corrections import ReportedMeans, corrected_columns, reported_means, taken
+from steelyard.experiment.corrections import ReportedMeans, corrected_columns, of_questions, reported_means, taken
 from steelyard.experiment.table.arrays import (
     AXES,
     CAUSES,
@@ -131,7 +131,7 @@ class Scores(ScoreArrays, Result):
         """Only some systems, measures and questions, in the order that they have here.
 
         A percentile of a measure that is here, such as latency_ms:p95, comes after all that are.
-        Means of some of the questions are not corrected: labels were drawn for the mean of all.
+        Labels correct means of some of the questions where 20 at least are of these; else a note says how many are.
         Raises   InputError for one that is not here, with the nearest.
         """
         more = self if measures is None else self.with_percentiles(measures)
@@ -148,15 +148,17 @@ class Scores(ScoreArrays, Result):
         }
         names, specs = [self.systems[i] for i in rows], [self.measures[j] for j in columns]
         texts, pairs = [str(spec) for spec in specs], np.ix_(rows, ids)
-        is_whole = len(ids) == len(self.query_ids) and bool(self.corrections)
+        corrections, few = of_questions(taken(self.corrections, names, texts), self, np.asarray(ids, np.int64))
         parts = self.recipe_parts.items()
         return replace(
             self, systems=names, measures=specs, query_ids=[self.query_ids[k] for k in ids], **arrays,
             gold=[self.gold[i] for i in rows],
             clustering=None if self.clustering is None else self.clustering.take(ids),
-            corrections=taken(self.corrections, names, texts) if is_whole else {},
+            corrections=corrections,
             repeats={name: self.repeats[name][:, columns][:, :, ids] for name in names if name in self.repeats},
-            notes={name: notes for name in names if (notes := self._notes_of(name, specs))},
+            notes={
+                name: notes for name in names if (notes := [*self._notes_of(name, specs), *few.get(name, ())])
+            },
             recipe_parts={
                 **{key: part for key, part in parts
                    if key != "verdicts" and (query_ids is None or key != SHARED_GOLD)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,8 +27,9 @@ _STEPS = 5
 class LabelledMean:
     """A mean over questions by the labels of some units, as the mean of one pseudo-value a question.
 
-    values    (q,) pseudo-values; NaN of questions without units
+    values     (q,) pseudo-values; NaN of questions without units
     mean, low, high, error, df   of their mean; NaN for fewer than two labels
+    residuals  (q,) what labels add to the values, beyond what was expected of their units; None where not known
     """
 
     values: Floats
@@ -37,6 +38,35 @@ class LabelledMean:
     high: float
     error: float
     df: float
+    residuals: Floats | None = None
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Labels question by question, of q questions.
+
+    labels, units   (q,) units with a label, and those that could have one
+    mass, drawn     (q,) what the units with a label stand for, and those that could have one, as shares of the question
+    """
+
+    labels: Ints
+    units: Ints
+    mass: Floats
+    drawn: Floats
+
+    @classmethod
+    def of(cls, sample: LabelledSample) -> LabelCounts:
+        """The counts of a sample."""
+        kinds, n = (sample.labelled, sample.group != KNOWN), sample.n_questions
+        labels, units = (np.bincount(sample.owner[own], minlength=n) for own in kinds)
+        mass, drawn = (
+            np.bincount(sample.owner, own, n).astype(float) for own in (sample.expanded, sample.share * kinds[1])
+        )
+        return cls(labels, units, mass, drawn)
+
+    def at(self, places: Ints) -> LabelCounts:
+        """The counts of some questions."""
+        return LabelCounts(self.labels[places], self.units[places], self.mass[places], self.drawn[places])
 
 
 @dataclass(frozen=True)
@@ -66,6 +96,7 @@ class CorrectedMean:
     n_labels    units with a label;   n_units   those that could have had one
     worth       how many labels, drawn at random and without a judge, would have the same error; NaN where that is not
                 known: for fewer than ten labels, and where all labels are equal
+    counts      labels question by question; None where not known
     """
 
     judge: float
@@ -77,6 +108,7 @@ class CorrectedMean:
     worth: float
     n_strata: int = 1
     ends: Ends | None = None
+    counts: LabelCounts | None = None
 
     @property
     def n_undecided(self) -> int:
@@ -96,6 +128,13 @@ class CorrectedMean:
             float(mean.values[places].mean()) for mean in (self.corrected, self.ends.lowest, self.ends.highest)
         )
         return max(own - lowest, 0.0), max(highest - own, 0.0)
+
+    def n_labels_of(self, places: Bools) -> float:
+        """Units with a label in some of the questions; by their share of all, where it is not known of each."""
+        if self.counts is not None:
+            return float(self.counts.labels[places].sum())
+        n = (~np.isnan(self.corrected.values)).sum()
+        return float(self.n_labels * (~np.isnan(self.corrected.values[places])).sum() / max(n, 1))
 
     @property
     def squared_error(self) -> float:
@@ -160,7 +199,7 @@ def corrected_mean(
     by_judge = by_judge[~np.isnan(by_judge)]
     judge = float(by_judge.mean()) if len(by_judge) else math.nan
     if sample.n_labels < FEWEST_LABELS:
-        nothing = LabelledMean(np.full(n_questions, np.nan), *[math.nan] * 5)
+        nothing = LabelledMean(np.full(n_questions, np.nan), math.nan, math.nan, math.nan, math.nan, math.nan)
         return CorrectedMean(judge, nothing, nothing, 0.0, sample.n_labels, sample.n_units, math.nan)
     weight = min(max(sample.slope, 0.0), 1.0) if sample.n_labels >= FEWEST_FOR_TUNING else 0.0
     plain, alone, both = (
@@ -176,7 +215,59 @@ def corrected_mean(
         n_units=sample.n_units,
         worth=_worth(sample, (alone, people_alone), (both, corrected)),
         n_strata=sample.n_groups,
+        counts=LabelCounts.of(sample),
     )
+
+
+LEAST_OF_PART = 20
+"""With fewer labels in some of the questions, their mean is not corrected."""
+
+
+def corrected_part(
+    mean: CorrectedMean, judged: Floats, places: Ints, *, bounds: tuple[float, float] = (0.0, 1.0),
+    clusters: Ints | None = None, level: float = 0.95,
+) -> CorrectedMean | None:  # fmt: skip
+    """The corrected mean of some questions, from pseudo-values that were computed by the labels of all.
+
+    What is expected of all units of the part is corrected by what its own labels add, for what they stand for (a ratio
+    of means: labels fall into the part by chance).  To the error, that of what few labels do not show is added (RARE).
+
+    judged   (q,) values by the judge;   places   (p,) the questions, each once;   bounds   of a value
+    clusters (p,) of these questions that count as one
+    Returns  None where fewer than LEAST_OF_PART labels are in the part, or it is not known how many are
+    Source   Särndal, Swensson & Wretman, Model Assisted Survey Sampling, 1992, chapter 10.  In simulations intervals
+             cover 94% to 99%; by the judge alone they cover anything down to none.
+    """
+    if mean.counts is None or mean.counts.labels[places].sum() < LEAST_OF_PART:
+        return None
+    counts = mean.counts.at(places)
+    n_labels, n_units = int(counts.labels.sum()), int(counts.units.sum())
+    guard = (1 - n_labels / n_units) * ((bounds[1] - bounds[0]) * RARE / n_labels) ** 2
+
+    def part(own: LabelledMean) -> LabelledMean:
+        values = _of_part(own, counts, places)
+        defined = ~np.isnan(values)
+        average = mean_error(values[defined], clusters=None if clusters is None else clusters[defined])
+        df = max(min(own.df * n_labels / mean.n_labels, average.df), 1.0)
+        error = math.hypot(average.error, math.sqrt(guard))
+        half, middle = t_quantile((1 + level) / 2, df) * error, average.mean
+        low, high = max(middle - half, min(bounds[0], middle)), min(middle + half, max(bounds[1], middle))
+        return LabelledMean(values, middle, low, high, error, df)
+
+    by_judge = judged[places]
+    ends = mean.ends and replace(mean.ends, lowest=part(mean.ends.lowest), highest=part(mean.ends.highest))
+    return replace(
+        mean, judge=float(by_judge[~np.isnan(by_judge)].mean()), people=part(mean.people),
+        corrected=part(mean.corrected), n_labels=n_labels, n_units=n_units, worth=math.nan, ends=ends, counts=None,
+    )  # fmt: skip
+
+
+def _of_part(own: LabelledMean, counts: LabelCounts, places: Ints) -> Floats:
+    """(p,) pseudo-values of a part: their mean is the ratio estimate, their spread its error."""
+    values, residuals = own.values[places], np.zeros(len(places)) if own.residuals is None else own.residuals[places]
+    rate = residuals.sum() / counts.mass.sum()
+    times = counts.drawn.sum() / counts.mass.sum()
+    return np.asarray(values - residuals + times * (residuals - rate * counts.mass) + rate * counts.drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,14 +310,15 @@ class _Fit:
     def mean(self, level: float, clusters: Clusters | None) -> LabelledMean:
         """The mean of the pseudo-values, with its interval."""
         sample, n = self.sample, self.sample.n_questions
-        values = sample.question_means(self.model) + np.bincount(sample.owner, self.residual, n)
+        residuals = np.bincount(sample.owner, self.residual, n).astype(float)
+        values = sample.question_means(self.model) + residuals
         defined = ~np.isnan(values)
         own = None if clusters is None else np.asarray(clusters)[defined]
         average = mean_error(values[defined], clusters=own)
         df = self._df(average.error**2, average.df, int(defined.sum()))
         low, high = self.ends(average.mean, average.error, t_quantile((1 + level) / 2, df))
         least, most = min(self.bounds[0], average.mean), max(self.bounds[1], average.mean)
-        return LabelledMean(values, average.mean, max(low, least), min(high, most), average.error, df)
+        return LabelledMean(values, average.mean, max(low, least), min(high, most), average.error, df, residuals)
 
     def _df(self, variance: float, of_questions: float, n: int) -> float:
         """Degrees of freedom of a variance of which a part is by residuals (Welch, Satterthwaite)."""
@@ -346,7 +438,11 @@ def corrected_difference(
     Returns   NaN for the error where one has fewer than LEAST_LABELS labels among the questions
     """
     average = mean_error(d, clusters=clusters)
-    n_labels = [share * mean.n_labels for mean in means]
+    n_labels = (
+        [mean.n_labels_of(at) for mean, at in zip(means, places, strict=True)]
+        if places
+        else [share * mean.n_labels for mean in means]
+    )
     if min(n_labels) < LEAST_LABELS or average.reason:
         return MeanError(average.mean, math.nan, -1, average.n)
     guard = max((1 - mean.n_labels / mean.n_units) * (RARE / n) ** 2 for mean, n in zip(means, n_labels, strict=True))
