@@ -97,27 +97,32 @@ def test_a_history_that_is_none_is_refused(history: Any) -> None:
         assert "\n" not in str(error.value)
 
 
-def weighed(cluster: str | None, *, named: bool = True, in_outputs: bool = False) -> Any:
-    talk = {"conversation": "a"} if named and not in_outputs else {}
+def weighed(cluster: str | None, *, named: bool = True) -> Any:
+    talk = {"conversation": "a"} if named else {}
     gold = [
         {"qid": f"q{n}", "query": "Who?", "evidence": [{"text": f"text {n}"}], **(talk if n < 3 else {})}
         for n in range(6)
     ]
-    outputs = [
-        {"qid": f"q{n}", "retrieved": [{"id": f"c{n}", "text": f"text {n % 4}"}]}
-        | ({"conversation": "a"} if in_outputs and n < 3 else {})
-        for n in range(6)
-    ]
+    outputs = [{"qid": f"q{n}", "retrieved": [{"id": f"c{n}", "text": f"text {n % 4}"}]} for n in range(6)]
     return sy.evaluate(gold, outputs, ["mrr"], cluster=cluster)
 
 
 def test_turns_of_a_conversation_are_one_cluster_unless_others_are_named() -> None:
-    for scores in (weighed(None), weighed("conversation"), weighed(None, in_outputs=True)):
+    for scores in (weighed(None), weighed("conversation")):
         assert scores.clustering is not None
         assert scores.clustering.n == 4
         assert scores.recipe["cluster"] == "conversation"
     assert weighed("none").clustering is None
     assert weighed(None, named=False).clustering is None
+
+
+def test_sessions_of_outputs_are_no_clusters_of_other_questions() -> None:
+    gold = [
+        {"qid": f"g{n}", "query": query} for n, query in enumerate(("When is the library open?", "图书馆周末开门吗？"))
+    ]
+    scores = sy.evaluate(gold, TRACES / "langfuse.csv", ["faithfulness"])
+    assert scores.clustering is None
+    assert sy.evaluate(TRACES / "langfuse.csv", TRACES / "langfuse.csv", ["faithfulness"]).clustering.n == 1
 
 
 def test_deepeval_export_keeps_ids_of_chunks_and_conversations(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ COMMANDS = {
             options.QUESTIONS,
             argument(
                 "outputs", reads=True,
-                help="A run folder, or outputs with answers: JSONL, rows of other tools; NAME=FILE.",
+                help="A run folder, or outputs with answers: JSONL, rows and traces of other tools; NAME=FILE.",
             ),
             *options.JUDGING,
             repeated(
@@ -114,7 +114,7 @@ COMMANDS = {
         [
             argument(
                 "questions", reads=True,
-                help="Questions: JSON(L), text, a folder, rows of other tools; of quotes a file.",
+                help="Questions: JSON(L), text, a folder, rows and traces of other tools; of quotes a file.",
             ),
             options.POOLED,
             argument("--output", "-o", type=Path, required=True, help="A folder for the form and what it asks."),
@@ -184,7 +184,10 @@ COMMANDS = {
     "label": Command(
         "Make a truth: how relevant are pooled documents to the questions? By a judge, people's grades kept.",
         [
-            argument("questions", reads=True, help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
+            argument(
+                "questions", reads=True,
+                help="Questions: JSONL, JSON, text, a folder, rows and traces of other tools.",
+            ),
             options.POOLED,
             argument(
                 "--output", "-o", type=Path, required=True, writes=True,
@@ -335,8 +338,14 @@ COMMANDS = {
     "export": Command(
         "Write questions, what a system gave for them and what that is worth, for another tool.",
         [
-            argument("questions", reads=True, help="Questions: JSONL, JSON, text, a folder, rows of other tools."),
-            argument("outputs", reads=True, help="A run folder, or outputs: JSONL, rows of other tools; NAME=FILE."),
+            argument(
+                "questions", reads=True,
+                help="Questions: JSONL, JSON, text, a folder, rows and traces of other tools.",
+            ),
+            argument(
+                "outputs", reads=True,
+                help="A run folder, or outputs: JSONL, rows and traces of other tools; NAME=FILE.",
+            ),
             argument(
                 "--to", required=True,
                 help="ragas, deepeval, ragchecker, mtrag, or otel: events gen_ai.evaluation.result, one a value.",

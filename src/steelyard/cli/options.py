@@ -89,13 +89,13 @@ ON_DUPLICATE, UNIT, CLUSTER, VERDICTS, JUDGE = declared(
 QUESTIONS = argument(
     "questions",
     reads=True,
-    help="Questions, with gold answers or without: JSONL, JSON, text, a folder, rows of other tools.",
+    help="Questions, with gold answers or without: JSONL, JSON, text, a folder, rows and traces of other tools.",
 )
 REVIEWED_RUNS = argument(
     "runs",
     nargs="+",
     reads=True,
-    help="One or several: a run folder, or outputs with answers (JSONL, rows of other tools); NAME=FILE.",
+    help="One or several: a run folder, or outputs with answers (JSONL, rows and traces of other tools); NAME=FILE.",
 )
 LABELS = repeated(
     "--labels",

@@ -129,21 +129,20 @@ def question_clusters(
     return named_clusters(cluster, [of.get(cluster) for of in fields])
 
 
-def conversation_clusters(
-    questions: Mapping[str, Question], conversations: Mapping[str, str], query_ids: Sequence[str]
-) -> Clustering | None:
+def conversation_clusters(questions: Mapping[str, Question], query_ids: Sequence[str]) -> Clustering | None:
     """The conversations of the questions as clusters, as turns of one are no independent evidence.
 
-    questions       query_id -> Question with its fields;   conversations   the same of outputs, for questions without
-    Returns         None where no two of the questions are of one conversation
+    questions   query_id -> Question with its fields
+    Returns     None where no two of the questions are of one conversation
 
-    >>> conversation_clusters({}, {"a#1": "a", "a#2": "a"}, ["a#1", "a#2", "b"]).codes.tolist()
+    >>> turns = Questions([{"qid": f"a#{n}", "query": "?", "conversation": "a"} for n in (1, 2)])
+    >>> conversation_clusters({turn.query_id: turn for turn in turns}, ["a#1", "a#2", "b"]).codes.tolist()
     [0, 0, 1]
     """
     if isinstance(questions, LateQuestions) and not questions.mentions(CONVERSATION):
-        questions = {}
+        return None
     fields = (questions[query_id].fields if query_id in questions else {} for query_id in query_ids)
-    names = [of.get(CONVERSATION, conversations.get(query_id)) for of, query_id in zip(fields, query_ids, strict=True)]
+    names = [of.get(CONVERSATION) for of in fields]
     clustering = named_clusters(CONVERSATION, names)
     return clustering if clustering.n < len(query_ids) else None
 

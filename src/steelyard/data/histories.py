@@ -47,12 +47,11 @@ class Asked:
     """What lines of outputs say of their questions.
 
     queries     query_id -> the text of the question
-    histories   query_id -> what was said before;   conversations   query_id -> the one that the question belongs to
+    histories   query_id -> what was said before
     """
 
     queries: dict[str, str] = field(default_factory=dict)
     histories: dict[str, Sequence[Message]] = field(default_factory=dict)
-    conversations: dict[str, str] = field(default_factory=dict)
 
     def add(self, query_id: str, line: Mapping[str, Any], where: str) -> None:
         """Take what a line says.
@@ -63,8 +62,6 @@ class Asked:
             self.queries[query_id] = line["query"]
         if history := parse_history(line, where):
             self.histories[query_id] = history
-        if isinstance(line.get(CONVERSATION), str | int):
-            self.conversations[query_id] = str(line[CONVERSATION])
 
 
 def asked_text(query: str, history: Sequence[Message]) -> str:

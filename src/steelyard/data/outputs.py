@@ -76,7 +76,7 @@ class Outputs:
     has_lists  whether it is known what was retrieved: not where lines have answers, and none has `retrieved`
     unlisted  ids of questions with an answer whose `retrieved` is null or not there: nobody knows what it was
     folder    the run folder that was read; None for outputs of another kind
-    asked     texts of the questions, conversations, and what was said before, as far as lines say
+    asked     texts of the questions, and what was said before, as far as lines say
     notes     what the traces that were read lack; nothing of other outputs
     Raises    InputError, DuplicateError naming line and item.
     """

@@ -157,9 +157,7 @@ class Weighing(Shown):
         if self.options.cluster == NONE:
             return None
         if self.options.cluster is None:
-            known = [] if self.inputs is None else [system.outputs for system in self.inputs.systems]
-            named = {query_id: own for of in known if of for query_id, own in of.asked.conversations.items()}
-            return conversation_clusters(self.questions, named, self.query_ids)
+            return conversation_clusters(self.questions, self.query_ids)
         cluster = clusters_in_form(self.options.cluster, self.options.normalise_ids)
         return question_clusters(cluster, gold=self.gold, questions=self.questions, query_ids=self.query_ids)
 

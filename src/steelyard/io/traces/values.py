@@ -6,6 +6,7 @@ import ast
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -33,12 +34,19 @@ def plain(value: Any) -> Any:
     """A value, and of a text that is JSON, or a list or dict as Python writes it, what it holds."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
-    for parse in (json.loads, ast.literal_eval):
+    for parse in (json.loads, _literal):
         try:
             return parse(value)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
     return value
+
+
+def _literal(value: str) -> Any:
+    """The value that a text is in Python; of odd numbers in it, the compiler says nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return ast.literal_eval(value)
 
 
 def is_cut(value: Any) -> bool:
