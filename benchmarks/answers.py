@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.judged.calls import call_values
-from benchmarks.judged.citing import citation_values
+from benchmarks.judged.citing import abstention_values, citation_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.polarity import lead_values, polarity_values
@@ -87,6 +87,11 @@ def citations(_: Path) -> Report:
     return Report(value_table("Citations of answers, by tables of cases", values), [value.row() for value in values])
 
 
+def abstentions(_: Path) -> Report:
+    values = list(abstention_values())
+    return Report(value_table("Answers that say that there is none", values), [value.row() for value in values])
+
+
 def units(_: Path) -> Report:
     values = [*unit_values(), *text_values(), *together_values()]
     return Report(value_table("Units of answers as people read them", values), [value.row() for value in values])
@@ -120,6 +125,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "reference": reference,
     "units": units,
     "citations": citations,
+    "abstentions": abstentions,
     "polarity": polarity,
     "calls": calls,
     "traces": traces,

@@ -9,7 +9,8 @@ from typing import Any
 
 from benchmarks.judged.values import Value
 
-from steelyard.judges.answers.units import units_with_citations
+from steelyard.judges.answers.assertions import is_abstention
+from steelyard.judges.answers.units import answer_units, units_with_citations
 from steelyard.text.cited import Names
 
 _CASES = Path(__file__).resolve().parents[2] / "tests" / "cases"
@@ -24,6 +25,26 @@ def citation_values() -> Iterator[Value]:
     ):
         right = [_is_right(row) for row in rows if bool(row["want"]) is wanted]
         yield Value(what, f"{len(right)} answers", sum(right) / len(right), least, earlier=earlier)
+
+
+_EARLIER = {
+    ("a", True): 30 / 50, ("a", False): 91 / 100, ("b", True): 23 / 50, ("b", False): 87 / 100,
+    ("c", True): 23 / 50, ("c", False): 49 / 50, ("d", True): 35 / 50, ("d", False): 50 / 50,
+    ("e", True): 26 / 50, ("e", False): 49 / 50,
+}  # fmt: skip
+"""Shares on commit 2db421b5.  The rules were made with part a in view; b to e were first measured unseen (the docs have
+these figures), and then read."""
+
+
+def abstention_values() -> Iterator[Value]:
+    """The share of abstentions that are known, and of other answers that are not taken for one, by part."""
+    rows = _rows("abstentions_by_half.jsonl")
+    for half, abstains in sorted({(row["half"], row["want"]) for row in rows}):
+        asked = [row for row in rows if (row["half"], row["want"]) == (half, abstains)]
+        right = [is_abstention(answer_units(row["input"])) is abstains for row in asked]
+        what = f"{'abstentions' if abstains else 'answers that say something'}, part {half}"
+        least, earlier = 0.95 if abstains else 1.0, _EARLIER.get((half, abstains))
+        yield Value(what, f"{len(asked)} answers", sum(right) / len(right), least, earlier=earlier)
 
 
 def _is_right(row: dict[str, Any]) -> bool:

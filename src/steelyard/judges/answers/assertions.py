@@ -73,15 +73,19 @@ def is_referral(sentence: str) -> bool:
 
 
 _CLAUSE = re.compile(
-    r"""\s*[;；]\s* | \s*[,，]?\s*\b(?:but|however|although|though|yet|while|whereas|therefore|only)\b[\s,]*
-      | \s*,\s*(?:and|so|nor|or)\b\s* | \s*，\s*
+    r"""\s*[;；]\s* | \s*[,，]?\s*\b(?:but|however|although|though|yet|while|whereas|therefore)\b[\s,]*
+      | \s*,\s*(?:and|so|nor|or|only)\b\s* | \s+and\s+(?=(?:do|does|did)(?:n['’]t|\ not)\b|says?\ nothing) | \s*，\s*
       | [，,]?\s*(?:但是|但|不过|然而|所以|因此|因而|虽然|尽管|而且|并且|同时)[，,]?""",
     re.VERBOSE | re.IGNORECASE,
 )
 _SAID_OTHERWISE = re.compile(
-    r"""\s*(?:["“‘「『] | if\b | unless\b | 如果 | 若 | 假如 | 除非)""", re.VERBOSE | re.IGNORECASE
+    r"""\s*(?:["“‘「『] | if\b | unless\b | 如果 | 若 | 假如 | 除非) | [^“]*” | [^"]*"[^"]*\Z""",
+    re.VERBOSE | re.IGNORECASE,
 )
-"""Before what is said by others, or on a condition."""
+"""What is said by others, or on a condition: it begins with a quotation, or one ends in it that began elsewhere."""
+_QUOTED = re.compile(r"""“[^”]*” | "[^"]*" | 「[^」]*」 | 『[^』]*』 | ``.*?''""", re.VERBOSE | re.DOTALL)
+_LABEL = re.compile(r"\A\W*(?:answer|a|response|答案?|回答|答复)\W*[:：]")
+"""Before an answer that is given by its name."""
 _CONCESSION = re.compile(r"\b(?:although|though|while|whereas)\b", re.IGNORECASE)
 
 
@@ -93,19 +97,49 @@ def only_admits(sentence: str) -> bool:
     >>> only_admits("It opens at nine, but the documents do not say when it closes.")
     False
     """
-    sentence = sentence.lower()
-    admission_pattern, question = clause_pattern("admission"), clause_pattern("indirect_question")
-    hint = clause_pattern("admission_hint")
-    if not (hint.search(sentence) and admission_pattern.search(sentence)) or _SAID_OTHERWISE.match(sentence):
+    sentence = _bare(sentence.lower())
+    if not clause_pattern("admission_hint").search(sentence) or _SAID_OTHERWISE.match(sentence):
         return False
-    admitted = False
+    admitted = names_topic = False
     for clause in _clauses(sentence):
-        admission = admission_pattern.search(clause)
-        if admission is not None and _introduces(clause[: admission.start()]):
+        if _is_admission(clause, names_topic=names_topic):
             admitted = True
-        elif not (_introduces(clause + ",") or is_referral(clause) or (admitted and question.search(clause))):
+        elif not _asserts_nothing(clause, admitted=admitted):
             return False
+        names_topic = names_topic or clause_pattern("topic").match(clause.strip()) is not None
     return admitted
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without its label, the words of quotations, and courtesy behind its last comma."""
+    bare = _QUOTED.sub("“”", _LABEL.sub("", sentence))
+    last = max(bare.rfind(","), bare.rfind("，"))
+    return bare[:last] if last >= 0 and phrase_reason(bare[last + 1 :]) else bare
+
+
+def _is_admission(clause: str, *, names_topic: bool) -> bool:
+    """True for a clause that says that there is no answer, and not that others, or under some condition, have none.
+
+    names_topic   whether what the sources are about is before it
+    """
+    admission = clause_pattern("admission").search(clause)
+    if admission is None and names_topic:
+        admission = clause_pattern("later_admission").search(clause)
+    if admission is None or clause_pattern("no_admission").search(clause, admission.start()):
+        return False
+    return _introduces(clause[: admission.start()])
+
+
+def _asserts_nothing(clause: str, *, admitted: bool) -> bool:
+    """True for a clause that is no admission and asserts nothing.
+
+    admitted   whether an admission is before it: then it may say what the answer would be to, and has no number
+    """
+    if _introduces(clause + ",") and not (admitted and re.search(r"\d", clause)):
+        return True
+    if clause_pattern("topic").match(clause.strip()):
+        return True
+    return is_referral(clause) or (admitted and clause_pattern("indirect_question").search(clause) is not None)
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -130,7 +164,6 @@ _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1:?|\*\*[^*\n]{1,120}[:：]\*\*")
 _SOURCES = re.compile(rf"[\W_]*{SOURCES}[\s*_]*[:：](?P<listed>.*)", re.VERBOSE | re.IGNORECASE | re.DOTALL)
 _CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[章节回卷篇编](?:\s[^。！？.!?]{0,40})?")
-_QUOTED = re.compile(r"""“[^”]*” | "[^"]*" | 「[^」]*」 | 『[^』]*』 | ``.*?''""", re.VERBOSE | re.DOTALL)
 _QUESTION = re.compile(r"""[("'“‘「『（].*[?？]\W* | [^"“「『`]*[?？][\s)）*_~]*""", re.VERBOSE | re.DOTALL)
 _LAST_VERB = re.compile(r"(?:\b(?:is|are|was|were)(?: to)?(?: either)?|[是为有])\s*[:：]\Z", re.IGNORECASE)
 _SHORT_WORDS, _SHORT_CHINESE = 6, 12
