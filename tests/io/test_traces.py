@@ -152,6 +152,30 @@ def test_contexts_of_trees(spans: list[dict[str, Any]], want: list[str] | None) 
         assert (None if items is None else [item["id"] for item in items]) == want
 
 
+def test_spans_are_read_as_the_console_prints_them(tmp_path: Path) -> None:
+    lines = (TRACES / "spans_flat.jsonl").read_text(encoding="utf-8").splitlines()
+    printed = "\n".join(json.dumps(json.loads(line), indent=4) for line in lines)
+    for name in ("spans.json", "spans.jsonl", "spans.txt"):
+        (tmp_path / name).write_text(printed, encoding="utf-8")
+        assert Outputs.read(tmp_path / name).digest() == Outputs.read(TRACES / "spans_flat.jsonl").digest()
+    (tmp_path / "cut.json").write_text(printed[:-40], encoding="utf-8")
+    with pytest.raises(SteelyardError, match="is not JSON"):
+        Outputs.read(tmp_path / "cut.json")
+
+
+def test_runs_of_langsmith_are_a_tree_by_their_order_alone() -> None:
+    rows = [json.loads(line) for line in (TRACES / "langsmith_flat.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        above = row.pop("parent_run_id")
+        row["dotted_order"] = (
+            f"20251124T100000Z{above}.20251124T100001Z{row['id']}" if above else f"20251124T100000Z{row['id']}"
+        )
+    (case,) = (case for case in EXPECTED if case["file"] == "langsmith_flat.jsonl")
+    traces = traces_of(rows, "bulk", "langsmith")
+    assert [line for _, line in traces.lines] == case["lines"]
+    assert "trace_orphans" not in [note.code for note in traces.notes]
+
+
 def test_ids_of_documents_that_name_several_texts_become_documents() -> None:
     chunks = [{"document.id": "d", "document.content": text} for text in ("One.", "Two.")]
     items = read(ROOT, span("a", "r", "RETRIEVER", 1, 2, retrieval__documents=chunks), MODEL)["retrieved"]

@@ -33,6 +33,7 @@ QUERY_TEXT_KEYS = ("query", "question", "user_input", "input")
 _OF_QUESTIONS = ("query_id", "qid", "question_id")
 _OF_DOCUMENTS = ("title", "doc", "doc_id", "chunk_id", "start")
 LABEL_KEYS = ("rel_map", "relevant", "grades")
+_NEXT_VALUE = re.compile(r"\s*(?=[{\[])")
 _KEY_END = re.compile(rb'"\s*:')
 _ID, _SCORE = itemgetter("id"), itemgetter("score")
 
@@ -75,6 +76,26 @@ def parse_json(data: bytes | str, where: str, *, is_line: bool = False) -> Any:
     except ValueError:  # The decoder takes no more digits than Python converts.
         problem = f"holds a whole number of more than {sys.get_int_max_str_digits()} digits; write it shorter"
     raise InputError(f"{where}: {problem}")
+
+
+def parse_json_values(data: bytes, where: str) -> list[Any]:
+    """The values of a JSON text, one after another, as programs print them; one value as a rule.
+
+    Raises   InputError as `parse_json` does.
+    """
+    try:
+        return [parse_json(data, where)]
+    except InputError:
+        text, values, end = data.decode("utf-8", "replace"), list[Any](), 0
+        while start := _NEXT_VALUE.match(text, end):
+            try:
+                value, end = _DECODER.raw_decode(text, start.end())
+            except (ValueError, RecursionError, _RepeatedKeyError):
+                break
+            values.append(value)
+        if len(values) < 2 or text[end:].strip():
+            raise
+        return values
 
 
 def _quick_object(data: bytes) -> dict[str, object] | None:

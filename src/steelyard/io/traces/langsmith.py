@@ -50,7 +50,7 @@ def _span(run: Mapping[str, Any], parent: Mapping[str, Any] | None, number: int)
     return Span(
         values.text(run.get("trace_id")) or own_id,
         own_id,
-        values.text(run.get("parent_run_id")) or (None if parent is None else values.text(parent.get("id"))),
+        values.text(run.get("parent_run_id")) or _parent(run, parent),
         role_named(run.get("run_type")),
         run.get("inputs"),
         run.get("outputs"),
@@ -62,3 +62,14 @@ def _span(run: Mapping[str, Any], parent: Mapping[str, Any] | None, number: int)
         conversation=values.text(values.first(metadata, _CONVERSATIONS)),
         gaps=frozenset({"truncated"} if any(map(values.is_cut, (run.get("inputs"), run.get("outputs")))) else ()),
     )
+
+
+def _parent(run: Mapping[str, Any], parent: Mapping[str, Any] | None) -> str | None:
+    """The id of the run above: of the tree, or in `dotted_order`, the only place that bulk exports have it in.
+
+    >>> _parent({"dotted_order": "20251124T100000000000Za0.20251124T100000100000Za1"}, None)
+    'a0'
+    """
+    above = str(run.get("dotted_order") or "").split(".")[:-1]
+    own = above[-1].partition("Z")[2] if above else None
+    return values.text(own if parent is None else parent.get("id"))

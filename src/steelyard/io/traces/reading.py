@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
-from steelyard.io.json_files import json_lines, parse_json
+from steelyard.io.json_files import json_lines, parse_json_values
 from steelyard.io.source import Source
 from steelyard.io.tables import column_names, columnar, delimited
 from steelyard.io.traces import chats, langfuse, langsmith, otel, trulens
@@ -130,11 +130,11 @@ def traces_of(values: Iterable[Any], name: str, trace: str) -> Traces:
 
 
 def _values(source: Source, format: str) -> Iterator[Any]:
-    """The objects of a file: of JSON all at once, else line by line or row by row."""
+    """The objects of a file: those of JSON at once, also where a program printed several; else by line or row."""
     if format == "jsonl":
         yield from (line for _, line in json_lines(source))
     elif format == "json":
-        yield parse_json(source.read(), source.name)
+        yield from parse_json_values(source.read(), source.name)
     else:
         delimiter = {"csv": ",", "tsv": "\t"}.get(format)
         table = columnar(source, format, "run") if delimiter is None else delimited(source, delimiter, "run")
