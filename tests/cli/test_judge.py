@@ -85,6 +85,36 @@ def test_a_terminal_says_it_in_sentences(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "language", "texts"),
+    [
+        (
+            "The hall opens at 9.",
+            "en",
+            ["Careful: 100% of 30 sentences are supported at the threshold 0.6", "--threshold 0.7"],
+        ),
+        (
+            "Famous paintings hang there.",
+            "en",
+            ["Careful: 100% of 30 sentences are not supported at the threshold 0.6"],
+        ),
+        ("The hall opens at 9.", "zh", ["30 个句子中有 100% 算有依据"]),
+    ],
+)
+def test_warns_where_nearly_all_sentences_are_on_one_side_of_an_uncalibrated_threshold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, language: str, texts: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chunk = {"id": "h#1", "text": "The hall opens at 9."}
+    lines = [{"qid": f"q{n}", "query": "?", "retrieved": [chunk], "answer": answer} for n in range(30)]
+    for count, is_warned in ((30, True), (29, False)):
+        text = "".join(json.dumps(line) + "\n" for line in lines[:count])
+        for name in ("q.jsonl", "o.jsonl"):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        said = " ".join(_judged("--into", "v.parquet", "--lang", language)[1].split())
+        assert [text in said for text in texts] == [is_warned] * len(texts)
+
+
+@pytest.mark.parametrize(
     ("tables", "measures"),
     [
         ("grounded", ["faithfulness"]),

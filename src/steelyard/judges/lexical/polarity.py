@@ -56,6 +56,10 @@ class Polarity:
         """True where nothing is negated, and nothing forbidden, demanded or left open."""
         return not self.denied and self.claims.isdisjoint(_MODALITY.values())
 
+    def denied_beside(self, other: Polarity) -> frozenset[str]:
+        """The words that it negates and the other does not; none where the other forbids."""
+        return frozenset() if "may-" in other.claims else self.denied - other.denied - other.bound
+
     def sides(self, other: Polarity, words: frozenset[str]) -> Mapping[str, str]:
         """The side of each axis that the text is on; an axis of which it is on both is left out.
 
@@ -83,8 +87,7 @@ def contradicts(one: Polarity, words: frozenset[str], other: Polarity, others: f
     >>> contradicts(polarity("No smoking."), smoking, polarity("Smoking is prohibited."), smoking)
     False
     """
-    denied_here, denied_there = one.denied - other.denied - other.bound, other.denied - one.denied - one.bound
-    if not denied_here.isdisjoint(others) or not denied_there.isdisjoint(words):
+    if one.denied_beside(other) & others or other.denied_beside(one) & words:
         return True
     sides, opposite = one.sides(other, words), other.sides(one, others)
     return any(axis in opposite and opposite[axis] != side for axis, side in sides.items())

@@ -20,6 +20,7 @@ from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Object, Shape, check_shape
 from steelyard.io.own_json import OwnJson
+from steelyard.judges.lexical.judge import COPIED, LexicalJudge
 from steelyard.judges.people.review import IN_TWO
 from steelyard.judges.self_tests import SelfTest
 
@@ -248,6 +249,28 @@ def calibration_notes(recipe: Mapping[str, Any]) -> Iterator[Note]:
         yield Note("judge_agreement", {**shown, "labels": list(IN_TWO)})
     if failed := calibration["failed_self_tests"]:
         yield Note("judge_fails_self_tests", {"n": len(failed), "names": list(failed)})
+
+
+_FEWEST, _SIDE = 30, 0.9
+
+
+def one_sided_notes(recipe: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Note]:
+    """A note where nearly all of at least 30 sentences are on one side of a threshold that no labels gave.
+
+    recipe, counts   of the verdicts
+    """
+    threshold = recipe["judge"].get("threshold")
+    n = sum(counts[label] for label in ("supported", "contradicted", "not_found"))
+    if recipe.get("calibration") is not None or threshold is None or n < _FEWEST:
+        return
+    share = counts["supported"] / n
+    values = {"n": n, "percent": round(100 * max(share, 1 - share)), "threshold": threshold}
+    if share >= _SIDE and recipe["judge"]["name"] == LexicalJudge.name and threshold < COPIED:
+        yield Note("judge_one_sided_copied", values | {"copied": COPIED})
+    elif share >= _SIDE:
+        yield Note("judge_one_sided_supported", values)
+    elif share <= 1 - _SIDE:
+        yield Note("judge_one_sided_unsupported", values)
 
 
 def labels_digest(labels: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from steelyard.base.notes import Note
 from steelyard.base.result import Shown
 from steelyard.experiment.judging import JudgedRun, JudgingPlan
 from steelyard.judges.answers.cases import NOT_ASKED
-from steelyard.judges.people.calibration import calibration_notes
+from steelyard.judges.people.calibration import calibration_notes, one_sided_notes
 from steelyard.judges.tables.items import unsupported_units
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Label, Problem, State
@@ -83,7 +83,8 @@ def _cautions(run: JudgedRun, words: Words) -> Iterator[str]:
     """Cautions about the verdicts, the gravest first."""
     yield from dangers({"": run.notes}, words, n_systems=1)
     yield from _lost_notes(run.verdicts, words)
-    yield from dangers({"": [*calibration_notes(run.verdicts.recipe)]}, words, n_systems=1)
+    notes = [*one_sided_notes(run.verdicts.recipe, run.verdicts.counts), *calibration_notes(run.verdicts.recipe)]
+    yield from dangers({"": notes}, words, n_systems=1)
 
 
 def plan_section(plan: JudgingPlan | LabellingPlan, words: Words) -> Section:
@@ -149,7 +150,8 @@ def _rows(verdicts: Verdicts, words: Words) -> Iterator[list[str]]:
 
 
 def _notes(verdicts: Verdicts, file: Path | None, words: Words) -> Iterator[str]:
-    yield from (note_text(note, words) for note in calibration_notes(verdicts.recipe))
+    notes = [*calibration_notes(verdicts.recipe), *one_sided_notes(verdicts.recipe, verdicts.counts)]
+    yield from (note_text(note, words) for note in notes)
     yield from _lost_notes(verdicts, words)
     yield from _asking_notes(verdicts, file, words)
 
