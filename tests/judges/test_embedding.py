@@ -47,6 +47,12 @@ def test_the_nearest_sentence_counts_in_both_languages(server: Server) -> None:
     assert opens_zh.reason == "cosine 1.00 with sentence 2 of 3: “周日九点开门。”"
 
 
+def test_a_unit_is_embedded_behind_its_lead(server: Server) -> None:
+    led = Case(HOURS, ("at nine on Sundays.",), leads=("It opens:",))
+    whole = Case(HOURS, ("It opens: at nine on Sundays.",))
+    assert list(make(server).judge([led])) == list(make(server).judge([whole]))
+
+
 def test_a_negated_sentence_is_near_and_never_contradicted(server: Server) -> None:
     ((verdict,),) = make(server).judge([Case(HOURS, ("It never opens at nine on Sundays.",))])
     assert verdict.label == "supported"
@@ -143,7 +149,7 @@ def test_the_key_is_in_no_reason_and_no_recipe(server: Server, monkeypatch: pyte
 
 def test_the_recipe_has_what_verdicts_depend_on(server: Server) -> None:
     assert make(server, threshold=0.8).recipe() == {
-        "judge": "embedding", "version": 1, "model": "m", "base_url": server.base_url,
+        "judge": "embedding", "version": 2, "model": "m", "base_url": server.base_url,
         "threshold": 0.8, "calibration": "uncalibrated",
     }  # fmt: skip
 

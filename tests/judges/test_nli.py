@@ -107,6 +107,11 @@ class TestJudge:
         assert played.batches == [[("Hall.", "Hall"), ("Hall.", "bb")], [("Hall.", "a")]]
         assert first[0] == first[1]
 
+    def test_a_unit_is_asked_behind_its_lead(self) -> None:
+        judge, played = make(says)
+        list(judge.judge([Case("Hall.", ("a", "b"), leads=("Not covered:", ""))]))
+        assert played.batches == [[("Hall.", "Not covered: a"), ("Hall.", "b")]]
+
     def test_a_failing_batch_is_halved_and_only_what_fails_alone_is_not_judged(self) -> None:
         def answer(window: str, unit: str) -> Sequence[float]:
             if unit == "bad":

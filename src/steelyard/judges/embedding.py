@@ -20,7 +20,7 @@ from steelyard.services.models.embeddings import Encoder, OpenAIEmbeddings
 from steelyard.services.models.local import check_model, identity_of, library_versions, name_of
 from steelyard.text.sentences import sentence_spans
 
-_VERSION = 1
+_VERSION = 2
 _REMEMBERED = 100_000
 
 
@@ -29,7 +29,7 @@ _REMEMBERED = 100_000
 class EmbeddingJudge:
     """The largest cosine between a unit and the sentences of the premise, 0 where it is negative.
 
-    It says supported or not_found, and never contradicted: a sentence and its negation have nearly the same vector.
+    A unit is embedded behind its lead.  It says supported or not_found, and never contradicted: a sentence and its negation have nearly the same vector.
 
     model        a folder or a name on the hub (`steelyard.services.models.local.ModelName`), or the server's name
                  for it
@@ -102,7 +102,7 @@ class EmbeddingJudge:
         return list(self._embeddings.vectors(texts))
 
     def _judged(self, cases: Iterable[Case]) -> Iterator[list[Verdict]]:
-        split = [(_sentences(case.premise), [whole_characters(text) for text in case.hypotheses]) for case in cases]
+        split = [(_sentences(case.premise), [whole_characters(text) for text in case.led_hypotheses]) for case in cases]
         vectors = self._embedded(text for sentences, units in split for text in (*sentences, *units))
         for sentences, units in split:
             cosines = _Cosines(sentences, units, vectors)

@@ -117,7 +117,7 @@ def _halves(text: str, span: Span) -> tuple[Span, Span]:
     return (start, cut), (cut, end)
 
 
-_VERSION = 1
+_VERSION = 2
 
 
 @judge_named("nli")
@@ -128,7 +128,7 @@ class NLIJudge:
     A premise that is longer than the model reads is cut into windows of whole sentences, each with the last sentence of
     the one before.  A unit is supported where some window entails it with at least the threshold; else contradicted
     where contradiction is the likeliest label of some window, and likelier there than entailment is in any; else
-    not_found.  A unit of more than half the tokens that the model reads is not judged.
+    not_found.  A unit is asked behind its lead; with more than half the tokens that the model reads it is not judged.
 
     model        a folder or a name on the hub (`steelyard.services.models.local.ModelName`) of a cross-encoder of
                  sentence-transformers with labels of entailment, neutral and contradiction, or of entailment and not
@@ -197,7 +197,7 @@ class NLIJudge:
 
     def _plans(self, cases: Sequence[Case]) -> list[list[Verdict | list[TextPair]]]:
         """For each unit the pairs to ask, or the verdict where there is nothing to ask."""
-        texts = [(whole_characters(case.premise), list(map(whole_characters, case.hypotheses))) for case in cases]
+        texts = [(whole_characters(case.premise), list(map(whole_characters, case.led_hypotheses))) for case in cases]
         n_tokens, room = self._network.n_tokens, self._network.room()
         units = list(dict.fromkeys(unit for _, units in texts for unit in units))
         lengths = dict(zip(units, n_tokens(units), strict=True))

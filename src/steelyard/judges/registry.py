@@ -61,7 +61,7 @@ class PairJudge:
 
         Raises   ValueError where there are not as many results as pairs; and whatever the function raises.
         """
-        pairs = [(case.premise, hypothesis) for case in cases for hypothesis in case.hypotheses]
+        pairs = [(case.premise, hypothesis) for case in cases for hypothesis in case.led_hypotheses]
         results = list(islice(listable(self._judge_pairs(pairs)), len(pairs) + 1))
         if len(results) != len(pairs):
             n_given = f"more than {len(pairs)}" if len(results) > len(pairs) else f"{len(results)}"

@@ -57,6 +57,18 @@ class Case:
     criteria: tuple[Criterion, ...] = ()
     answer: str = ""
 
+    @property
+    def led_hypotheses(self) -> tuple[str, ...]:
+        """The hypotheses behind their leads, for a judge that reads one text.
+
+        >>> Case("Teeth are not covered.", ("teeth",), leads=("Covered:",)).led_hypotheses
+        ('Covered: teeth',)
+        """
+        if not self.leads:
+            return self.hypotheses
+        pairs = zip(self.leads, self.hypotheses, strict=True)
+        return tuple(f"{lead} {hypothesis}" if lead else hypothesis for lead, hypothesis in pairs)
+
 
 class Judge(Protocol):
     """Fills verdict tables.
