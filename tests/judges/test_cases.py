@@ -7,7 +7,10 @@ import pytest
 
 from steelyard.data.outputs import Outputs
 from steelyard.data.question import Question
+from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import NOT_ASKED, TABLES, Draft, PremiseKey, asked_cases, drafts, filled
+from steelyard.judges.judging import judge_answers
+from steelyard.judges.lexical import LexicalJudge
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Unit, Verdict, VerdictTable, check_record
 
 UNITS = (Unit(0, 2, "Hi", "greeting"), Unit(2, 4, "A."), Unit(4, 6, "B."))
@@ -122,3 +125,31 @@ def test_a_page_is_that_of_the_retrieved_chunks() -> None:
     (draft,) = drafts([Question("q1", "几点开门？", where="line 1")], Outputs(lines))
     assert [(cited.chunk, cited.problem) for cited in draft.record.citations] == [(1, None), (None, "out_of_range")]
     assert [unit.text for unit in draft.record.units] == ["九点开门。", "周日休息。"]
+
+
+FORMS = [
+    "（第12页）",
+    "(p. 12)",
+    "（来源：手册.pdf，第12页）",
+    "[手册.pdf, p.12]",
+    "（见资料1）",
+    "[ID:0]",
+    "##0$$",
+    "(1)",
+    "①",
+    "〖1〗",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_digits_of_a_mark_are_no_fact(form: str) -> None:
+    """The sentence is supported as it is without a mark, and cites the chunk."""
+    retrieved = [
+        {"id": "m1", "doc": "手册.pdf", "page": 12, "text": "图书馆周一至周五上午九点开门。"},
+        {"id": "m2", "doc": "手册.pdf", "page": 13, "text": "读者证工本费十元。"},
+    ]
+    outputs = Outputs([{"qid": "q1", "answer": f"图书馆上午九点开门{form}。", "retrieved": retrieved}])
+    questions = Questions([{"qid": "q1", "query": "几点开门？"}])
+    (record,) = judge_answers(questions, outputs, LexicalJudge()).records.values()
+    assert [(cited.unit, cited.chunk) for cited in record.citations] == [(0, 0)]
+    assert record.support[0][0].label == "supported"

@@ -29,14 +29,16 @@ _BLANKS = " \t\u3000"
 _AROUND = " \t\u3000,，、"
 _TORN = re.compile(rf"{_NUMBER}(?:{_DASH}|\s*[,;]\s*[,;].*)", re.IGNORECASE)
 _LED = re.compile(
-    r"""\s*(?:(?:see(?:\s+also)?|cf\.?|refer\s+to|from|per|according\s+to)\b|请?[详参]?见|参[考阅照]|引用?自|[出摘来]自|[根依]据)
+    r"""\A\s*(?:(?:see(?:\s+also)?|cf\.?|refer\s+to|from|per|according\s+to)\b|请?[详参]?见|参[考阅照]|引用?自|[出摘来]自|[根依]据)
     \s*:?\s*(?=\S)""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that lead in what is named."""
-_SOURCE = re.compile(r"\s*(?:sources?|files?|(?:数据|资料|信息)?来源|出处|文件|参考|引用)\s*:\s*(?=\S)", re.IGNORECASE)
+_SOURCE = re.compile(
+    r"\A\s*(?:sources?|files?|(?:数据|资料|信息)?来源|出处|文件|参考|引用)\s*:\s*(?=\S)", re.IGNORECASE
+)
 _FILE = re.compile(
-    r"""(?P<file>[^\n;<>"|*?]{1,120}?\.(?:(?P<kept>pdf|docx?|pptx?|xlsx?|epub|caj|wps)|md|txt|html?|csv))
+    r"""(?P<file>[^\n;<>"|*?]{1,120}?\.(?:(?P<bound>pdf|docx?|pptx?|xlsx?|epub|caj|wps)|md|txt|html?|csv))
     (?:[\s,、:\#|-]+.{1,40})?""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -59,6 +61,9 @@ _NO_NAME = re.compile(r"(?:.*\s)?(?:on|in|at|of|from|the)|.*[的在于上中]|�
 """What is before a page and names no document, as in "see the table on page 3"."""
 _LONGEST_NAME = 60
 
+Counted = Literal["places", "places_from_0", "pages"]
+"""What the numbers of a mark count."""
+
 
 @dataclass(frozen=True, slots=True)
 class CitedTarget:
@@ -72,7 +77,7 @@ class CitedTarget:
     first: int | None = None
     last: int | None = None
     malformed: bool = False
-    counts: Literal["places", "places_from_0", "pages"] = "places"
+    counts: Counted = "places"
     document: str = ""
 
     @property
@@ -188,7 +193,7 @@ def read_round(inside: str, names: Names) -> tuple[CitedTarget, ...]:
     >>> read_round("12 pages", Names(()))
     ()
     """
-    stripped = _LED.sub("", inside.strip(_BLANKS), count=1)
+    stripped = _LED.sub("", inside.strip(_BLANKS))
     if stripped in names.place and re.search(r"[\d#]", stripped) and not stripped.isdecimal():
         return (CitedTarget(stripped),)
     if _LABEL.search(stripped) and (targets := _numbers(stripped, names)):
@@ -202,8 +207,8 @@ def _sources(inside: str, names: Names, *, is_round: bool = False) -> tuple[Cite
     """The pages and documents named between two brackets, parted by semicolons; nothing where one part is neither."""
     targets: list[CitedTarget] = []
     for part in re.split(";", unicodedata.normalize("NFKC", inside)):
-        unled = _LED.sub("", part, count=1)
-        plain = _SOURCE.sub("", unled, count=1).strip()
+        unled = _LED.sub("", part)
+        plain = _SOURCE.sub("", unled).strip()
         says_source = len(plain) < len(part.strip())
         if not (cited := _pages(plain) or _document(plain, names, says_source, is_round)):
             return ()
@@ -240,9 +245,7 @@ def _number(numeral: str) -> int:
     return total + digit
 
 
-def _numbered(
-    text: str, first: int, last: int, *, counts: Literal["places", "places_from_0", "pages"], document: str = ""
-) -> CitedTarget:
+def _numbered(text: str, first: int, last: int, *, counts: Counted, document: str = "") -> CitedTarget:
     if last < first:
         return CitedTarget(text, malformed=True)
     return CitedTarget(text, first, last, counts=counts, document=document)
@@ -254,7 +257,7 @@ def _document(plain: str, names: Names, says_source: bool, is_round: bool) -> tu
     file = _FILE.fullmatch(name)
     name = file["file"] if file else name
     is_known = (says_source or file is not None) and bool(names.chunks_of(name))
-    is_file = file is not None and (says_source or (bool(file["kept"]) and not is_round))
+    is_file = file is not None and (says_source or (bool(file["bound"]) and not is_round))
     return (CitedTarget(name, document=name),) if is_known or is_file else ()
 
 
@@ -283,7 +286,7 @@ def _id(text: str, names: Names) -> str:
 
 def _numbers(listed: str, names: Names) -> tuple[CitedTarget, ...]:
     """The numbers and ranges of a list, unless they are years, intervals or the like."""
-    plain = _LED.sub("", unicodedata.normalize("NFKC", listed).partition("†")[0], count=1)
+    plain = _LED.sub("", unicodedata.normalize("NFKC", listed).partition("†")[0])
     plain, n_from_zero = _FROM_ZERO.subn("", _LABEL.sub("", plain))
     located = _LOCATED.fullmatch(plain.strip())
     plain = (plain if located is None else located["place"]).strip()
@@ -296,7 +299,7 @@ def _numbers(listed: str, names: Names) -> tuple[CitedTarget, ...]:
     are_ids = all(str(number) in names.place for number in numbers)
     if not are_ids and (max(numbers) > largest or (0 in numbers and not alone and not n_from_zero)):
         return ()
-    counts: Literal["places", "places_from_0"] = "places_from_0" if n_from_zero else "places"
+    counts: Counted = "places_from_0" if n_from_zero else "places"
     return tuple(_numbered(text, first, last, counts=counts) for text, first, last in items)
 
 

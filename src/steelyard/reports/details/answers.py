@@ -175,7 +175,7 @@ def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: Text
 
 
 def _is_sentence(record: JudgedAnswer, unit: Unit) -> bool:
-    """True if a unit is what the answer says at its place up to its end, but for marks and signs; else it is a claim."""
+    """True if a unit is what the answer says at its place up to its end, marks and signs aside; else a claim."""
     own, end = list[str](), unit.start
     for citation in sorted(record.citations, key=lambda citation: citation.start):
         if end <= citation.start < unit.end:
