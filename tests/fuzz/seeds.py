@@ -134,6 +134,7 @@ ANSWERS = (
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
     targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
+    targets += _traces(folder)
     targets += [*review_targets(folder), *rater_targets(folder), *bench_targets(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
@@ -222,6 +223,25 @@ def _evidence(folder: Path) -> list[Target]:
         )),
         Target("ragas.csv", (("evaluate", "ragas.csv", "ragas.csv"),)),
         *(Target(file, ((*with_corpus, "documents"), (*with_corpus, file))) for file in documents),
+    ]  # fmt: skip
+
+
+def _traces(folder: Path) -> list[Target]:
+    """Traces of other tools, and conversations in rows of others."""
+    cases = Path(__file__).parents[1] / "cases"
+    (folder / "traces").mkdir()
+    for file in (cases / "traces").iterdir():
+        (folder / "traces" / file.name).write_bytes(file.read_bytes())
+    (folder / "traces" / "expected.jsonl").unlink()
+    talks = (cases / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    _lines(folder / "traces" / "talks.jsonl", [json.loads(line)["row"] for line in talks[3:5]])
+    files = sorted(f"traces/{path.name}" for path in (folder / "traces").iterdir())
+    return [
+        Target(file, (
+            ("convert", file, "out/outputs.jsonl"), ("judge", file, file, "--into", "out/judged.parquet"),
+            ("evaluate", file, file, "-m", "faithfulness"),
+        ))
+        for file in files
     ]  # fmt: skip
 
 

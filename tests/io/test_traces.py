@@ -183,6 +183,11 @@ def test_ids_of_documents_that_name_several_texts_become_documents() -> None:
     assert len({item["id"] for item in items}) == 2
 
 
+@pytest.mark.parametrize("metadata", ['{"query_id": "q7"}', {"query_id": "q7"}], ids=["text", "object"])
+def test_metadata_name_the_question(metadata: Any) -> None:
+    assert read({**ROOT, "attributes": {**ROOT["attributes"], "metadata": metadata}})["qid"] == "q7"
+
+
 def test_scores_in_another_order_are_set_aside() -> None:
     chunks = [{"document.id": id, "document.score": score} for id, score in (("near", 0.1), ("far", 0.7))]
     traces = traces_of([ROOT, span("a", "r", "RETRIEVER", 1, 2, retrieval__documents=chunks), MODEL], "t", "otel")

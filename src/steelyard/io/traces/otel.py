@@ -174,7 +174,7 @@ def _first(tree: Mapping[str, Any], names: Iterable[str]) -> Any:
     for name in names:
         value: Any = tree
         for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = values.mapping(value).get(part)  # `metadata` is an object, or its JSON.
         if isinstance(value, Mapping) and set(value) == {""}:
             value = value[""]
         if value not in (None, "", [], {}):
