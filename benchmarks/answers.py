@@ -22,6 +22,7 @@ from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.polarity import lead_values, polarity_values
 from benchmarks.judged.reference import reproduction_table, reproductions
+from benchmarks.judged.stated_amounts import amount_values
 from benchmarks.judged.traces import trace_values
 from benchmarks.judged.units import text_values, together_values, unit_values
 from benchmarks.judged.values import grid, value_table
@@ -115,6 +116,11 @@ def polarity(_: Path) -> Report:
     return Report(value_table(title, values), [value.row() for value in values])
 
 
+def amounts(_: Path) -> Report:
+    values = list(amount_values())
+    return Report(value_table("Numerals and quantities in other words", values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -123,6 +129,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "spans": spans,
     "gold-answers": gold_answers,
     "reference": reference,
+    "amounts": amounts,
     "units": units,
     "citations": citations,
     "abstentions": abstentions,

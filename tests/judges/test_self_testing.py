@@ -14,7 +14,7 @@ import pytest
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.experiment.self_testing import SelfTestOptions
-from steelyard.judges.lexical.words import ENGLISH_NUMBERS
+from steelyard.judges.lexical.numerals import ENGLISH_NUMBERS
 from steelyard.judges.self_tests import SelfTests
 from steelyard.judges.trials.trials import MAKERS, trial_texts
 from tests.judges.llm_server import PATH, QUICK, judging, numbered

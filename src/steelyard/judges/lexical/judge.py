@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
+from steelyard.judges.lexical.numerals import ONE
 from steelyard.judges.lexical.polarity import contradicts
+from steelyard.judges.lexical.quantities import Quantity
 from steelyard.judges.lexical.readings import Reading, Readings, Sentence, WordPair, leads_in, shortened
+from steelyard.judges.lexical.words import is_number
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
 from steelyard.text.sentences import sentence_spans
@@ -27,12 +30,12 @@ class MissingNumbers:
     """Numbers of a hypothesis that its premise lacks, and such as it has beside something else only.
 
     numbers   that it lacks
-    units     with another unit of measure, and their own units
+    units     forms of quantities that are others: with another unit, or "half an hour" for 20 minutes
     dates     days in another month, and their own months
     """
 
     numbers: Set[str] = frozenset()
-    units: Set[WordPair] = frozenset()
+    units: Set[str] = frozenset()
     dates: Set[WordPair] = frozenset()
 
     @property
@@ -40,10 +43,51 @@ class MissingNumbers:
         """The numbers, each once."""
         if not self.units and not self.dates:
             return self.numbers
-        return self.numbers | {number for number, _ in (*self.units, *self.dates)}
+        return self.numbers | {*filter(is_number, self.units)} | {number for number, _ in self.dates}
 
 
 NOTHING_MISSING = MissingNumbers()
+
+
+class Known(NamedTuple):
+    """Words of a premise, with those of quantities of a hypothesis that it has in other words.
+
+    restated   forms of the latter
+    """
+
+    vocabulary: Set[str]
+    written: Set[str]
+    restated: Set[str] = frozenset()
+
+
+def restated(hypothesis: Reading, premise: Reading) -> list[Quantity]:
+    """Quantities of the hypothesis that the premise has too, in the same words or in others."""
+    if not hypothesis.quantities or hypothesis.amounts.isdisjoint(premise.amounts):
+        return []
+    return [quantity for quantity in hypothesis.quantities if quantity.keys & premise.amounts]
+
+
+def other_quantities(hypothesis: Reading, premise: Reading) -> Set[str]:
+    """Forms of words in quantities instead of which the premise has others.
+
+    Those of which the premise has a number in another quantity; and those without a number, as "half an hour", where it
+    has another one of their kind.
+
+    >>> sorted(other_quantities(Reading("It lasts 9 hours."), Reading("It lasts 9 days.")))
+    ['9', 'hour']
+    """
+    others = [
+        quantity
+        for quantity in hypothesis.quantities
+        if quantity.keys.isdisjoint(premise.amounts) and _is_elsewhere(quantity, premise)
+    ]
+    return hypothesis.within(others) - hypothesis.within(restated(hypothesis, premise)) if others else frozenset()
+
+
+def _is_elsewhere(quantity: Quantity, premise: Reading) -> bool:
+    if quantity.numbers:
+        return not quantity.numbers.isdisjoint(premise.measured)
+    return quantity.is_sure and not quantity.dimensions.isdisjoint(premise.dimensions)
 
 
 def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[WordPair]:
@@ -73,7 +117,10 @@ def contradiction(
     if _is_denied(hypothesis, premise, lead):
         return "negation"
     if missing_numbers and len(hypothesis.plain) >= 2:
-        alike = _alike(hypothesis.plain, premise, _OVERLAP)
+        words = hypothesis.plain
+        if hypothesis.quantities:
+            words -= hypothesis.within(hypothesis.quantities_of(premise.dimensions))
+        alike = _alike(words, premise, _OVERLAP)
         return "numbers" if any(_has_others(hypothesis, sentence, missing_numbers) for sentence in alike) else ""
     return ""
 
@@ -103,11 +150,14 @@ def _alike(words: Set[str], premise: Reading, share: float) -> list[Sentence]:
 
 
 def _has_others(hypothesis: Reading, sentence: Reading, missing: Set[str]) -> bool:
-    others = sentence.numbers - hypothesis.numbers
-    units = {unit for number, unit in hypothesis.quantities if number in missing}
-    if units:
-        return units <= {unit for number, unit in sentence.quantities if number in others}
-    return len(others) >= len(missing)
+    """True where the sentence has other numbers; for a number in a quantity, another quantity of its kind."""
+    lacking = [quantity for quantity in hypothesis.quantities if not quantity.numbers.isdisjoint(missing)]
+    lacking = [quantity for quantity in lacking if "clock" not in quantity.dimensions]  # "at 9" may be one
+    if lacking:
+        others = [quantity for quantity in sentence.quantities if quantity.keys.isdisjoint(hypothesis.amounts)]
+        there = frozenset[str]().union(*(quantity.dimensions for quantity in others))
+        return all(not quantity.dimensions.isdisjoint(there) for quantity in lacking)
+    return len(sentence.numbers - hypothesis.numbers) >= len(missing)
 
 
 _NEIGHBOURS, _NUMBERS, _NAMES, _NEARBY = 0.2, 1.5, 1.5, 0.3
@@ -149,7 +199,8 @@ class LexicalJudge:
                 above a share of 0.8, what is left counts by the pairs of words, stop words too, that the premise has
     numbers     numbers count once more, for one and a half words
     names       so do names, with a capital letter or in 《》「」
-    units       a number with another unit of measure than in the premise is missing
+    units       quantities of equal value are equal, as 90 minutes and 1.5 hours; one with another unit of measure
+                than in the premise is missing
     dates       so is a day in another month
     negation    what the premise denies, forbids, leaves open or has the opposite of (`polarity`), and what has another
                 number, is contradicted, where a sentence or clause of the premise has the rest
@@ -218,23 +269,26 @@ class LexicalJudge:
         ['10', 'Sunday']
         """
         own, other = self._readings[hypothesis], self._readings[premise]
-        numbers = self._missing_numbers(own, other).all
-        return own.spans(numbers if numbers_only else numbers | (own.distinct - other.vocabulary))
+        known = self._known(own, other)
+        numbers = self._missing_numbers(own, other, known).all
+        return own.spans(numbers if numbers_only else numbers | (own.distinct - known.vocabulary))
 
     def _verdict(self, hypothesis: Reading, premise: Reading, lead: str = "") -> Verdict:
         if not hypothesis.distinct:
             return self._verdict_without_content(hypothesis, premise)
-        numbers = self._missing_numbers(hypothesis, premise)
+        known = self._known(hypothesis, premise)
+        numbers = self._missing_numbers(hypothesis, premise, known)
         own_lead = self._readings[lead] if lead else None
-        score = self._score(hypothesis, premise, len(numbers.all), own_lead)
+        score = self._score(hypothesis, premise, known, len(numbers.all & hypothesis.numbers), own_lead)
         whole = self._readings[f"{lead} {hypothesis.text}"] if leads_in(lead) else None
         contradicted = contradiction(hypothesis, premise, numbers.numbers, whole) if self.negation else ""
         if contradicted:
             label: Label = "contradicted"
             score *= _CONTRADICTED
         else:
-            label = "supported" if score >= self.threshold and not numbers.all else "not_found"
-        return Verdict(label, score, self._reason(hypothesis, premise, numbers, contradicted))
+            is_sound = score >= self.threshold and numbers is NOTHING_MISSING
+            label = "supported" if is_sound else "not_found"
+        return Verdict(label, score, self._reason(hypothesis, premise, known, numbers, contradicted))
 
     def _verdict_without_content(self, hypothesis: Reading, premise: Reading) -> Verdict:
         """By the stop words, as in "Yes." """
@@ -244,17 +298,28 @@ class LexicalJudge:
         label: Label = "supported" if score >= self.threshold else "not_found"
         return Verdict(label, score, "" if score == 1 else "missing: " + shortened(hypothesis.text))
 
-    def _missing_numbers(self, hypothesis: Reading, premise: Reading) -> MissingNumbers:
-        if not hypothesis.numbers:
+    def _known(self, hypothesis: Reading, premise: Reading) -> Known:
+        same = restated(hypothesis, premise) if self.units else []
+        if not same:
+            return Known(premise.vocabulary, premise.written)
+        forms = hypothesis.within(same)
+        return Known(premise.vocabulary | forms, premise.written | hypothesis.written_within(same), forms)
+
+    def _missing_numbers(self, hypothesis: Reading, premise: Reading, known: Known) -> MissingNumbers:
+        if not (hypothesis.numbers or hypothesis.quantities or hypothesis.single):
             return NOTHING_MISSING
-        numbers = hypothesis.numbers - premise.vocabulary if self.numbers else frozenset()
-        units = beside_others(hypothesis.quantities, premise.quantities) if self.units else frozenset()
+        numbers = hypothesis.numbers - known.vocabulary if self.numbers else frozenset()
+        if self.numbers and ONE not in known.vocabulary and not hypothesis.single.isdisjoint(premise.counts):
+            numbers |= {ONE}
+        units = other_quantities(hypothesis, premise) - numbers if self.units else frozenset()
         dates = beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset()
         return MissingNumbers(numbers, units, dates) if numbers or units or dates else NOTHING_MISSING
 
-    def _score(self, hypothesis: Reading, premise: Reading, n_missing: int, lead: Reading | None) -> float:
+    def _score(
+        self, hypothesis: Reading, premise: Reading, known: Known, n_missing: int, lead: Reading | None
+    ) -> float:
         """The share, with order counted above `_TOP`, on the scale of all languages."""
-        share = self._share(hypothesis, premise, n_missing, lead)
+        share = self._share(hypothesis, premise, known, n_missing, lead)
         if share > _TOP and self.neighbours and (pairs := hypothesis.pairs) and not premise.quotes(hypothesis):
             share = _TOP + (share - _TOP) * len(pairs & premise.pairs) / len(pairs)
         even = _EVEN_CHINESE if hypothesis.is_chinese else _EVEN_SHARE
@@ -262,20 +327,23 @@ class LexicalJudge:
             return share
         return share * _EVEN / even if share < even else _EVEN + (share - even) * (1 - _EVEN) / (1 - even)
 
-    def _share(self, hypothesis: Reading, premise: Reading, n_missing: int, lead: Reading | None) -> float:
+    def _share(
+        self, hypothesis: Reading, premise: Reading, known: Known, n_missing: int, lead: Reading | None
+    ) -> float:
         content = self._content(hypothesis)
-        words, vocabulary = content.distinct, premise.vocabulary
+        words, vocabulary = content.distinct, known.vocabulary
         claims = hypothesis.claims if content is not hypothesis else {}
         common = words & vocabulary
         n_words = len(words) + len(claims)
         n_common = len(common) + sum(_is_claimed(claim, own, premise) for claim, own in claims.items())
         whole, part = float(n_words), float(n_common)
         if self.written and (written := content.written):
-            part = (part + n_words * len(written & premise.written) / len(written)) / 2
+            part = (part + n_words * len(written & known.written) / len(written)) / 2
         if self.nearby:
             whole += _NEARBY * n_words
-            nearest = max((len(common & block) for block in premise.blocks), default=len(common))
-            part += _NEARBY * (n_common - len(common) + nearest)
+            anywhere = common - known.restated
+            nearest = max((len(anywhere & block) for block in premise.blocks), default=len(anywhere))
+            part += _NEARBY * (n_common - len(anywhere) + nearest)
         n_numbers = len(hypothesis.numbers) if self.numbers else n_missing
         whole += _NUMBERS * n_numbers
         part += _NUMBERS * (n_numbers - n_missing)
@@ -296,18 +364,18 @@ class LexicalJudge:
         content = hypothesis.content if self.negation else hypothesis
         return content if content.distinct else hypothesis
 
-    def _reason(self, hypothesis: Reading, premise: Reading, numbers: MissingNumbers, contradicted: str) -> str:
+    def _reason(
+        self, hypothesis: Reading, premise: Reading, known: Known, numbers: MissingNumbers, contradicted: str
+    ) -> str:
         """Missing words of the hypothesis, in their order; "" where none are."""
         content = self._content(hypothesis)
-        missing = content.distinct - premise.vocabulary
+        missing = content.distinct - known.vocabulary
         if content is not hypothesis:
             unclaimed = (own for claim, own in hypothesis.claims.items() if not _is_claimed(claim, own, premise))
             missing = missing.union(*unclaimed)
         forms: dict[str, Set[str]] = {"missing": missing}
         if numbers is not NOTHING_MISSING:
-            forms |= {
-                "numbers": numbers.numbers, "units": set(chain(*numbers.units)), "dates": set(chain(*numbers.dates))
-            }  # fmt: skip
+            forms |= {"numbers": numbers.numbers, "units": numbers.units, "dates": set(chain(*numbers.dates))}
             forms["missing"] = missing.difference(numbers.numbers, forms["units"], forms["dates"])
         parts = [f"{code}: {words}" for code in forms if forms[code] and (words := _listed(hypothesis, forms[code]))]
         return "; ".join(parts + ["negation"] * (contradicted == "negation"))

@@ -9,15 +9,27 @@ from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from math import fsum
 
+from steelyard.judges.lexical.numerals import ONE
 from steelyard.judges.lexical.polarity import Polarity, has_marks, polarity
-from steelyard.judges.lexical.words import MONTHS, UNITS, Word, forms, is_number, tokens, words, written
+from steelyard.judges.lexical.quantities import Quantity, may_state, quantities
+from steelyard.judges.lexical.words import (
+    MONTHS,
+    STEPS,
+    Word,
+    forms,
+    is_number,
+    tokens,
+    words,
+    words_of_folded,
+    written,
+)
+from steelyard.text.folding import fold
 from steelyard.text.sentences import sentence_spans
 from steelyard.text.spans import Span
 
 WordPair = tuple[str, str]
 
-_UNITS = frozenset(UNITS.values())
-_CURRENCIES = frozenset(("dollar", "euro", "pound", "yuan"))
+_ONES = frozenset(("1", ONE))
 _MONTHS = frozenset(MONTHS.values())
 _DAYS = frozenset(map(str, range(1, 32)))
 _FIRST_CJK = "\u1100"
@@ -55,7 +67,8 @@ class Reading:
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """Forms that another text's words are looked up in; of Chinese the single characters too."""
-        return self.distinct.union(*(form for form in self.distinct if form >= _FIRST_CJK))
+        vocabulary = self.distinct.union(*(form for form in self.distinct if form >= _FIRST_CJK))
+        return vocabulary if _ONES.isdisjoint(vocabulary) else vocabulary | _ONES
 
     @cached_property
     def tokens(self) -> frozenset[str]:
@@ -74,13 +87,61 @@ class Reading:
         return frozenset(filter(is_number, self.distinct))
 
     @cached_property
-    def quantities(self) -> frozenset[WordPair]:
-        """Each number with the unit behind it, or the sign of a currency before it."""
-        if not self.numbers:
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Amounts with their units, times of day and shares, at places of the folded text."""
+        has_any = self.numbers or ONE in self.distinct or may_state(self.text)
+        return quantities(self._folded) if has_any else ()
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """Value and dimension of every quantity."""
+        return frozenset().union(*(quantity.keys for quantity in self.quantities))
+
+    @cached_property
+    def dimensions(self) -> frozenset[str]:
+        """What its quantities measure."""
+        return frozenset().union(*(quantity.dimensions for quantity in self.quantities))
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """The numbers in its quantities."""
+        return frozenset().union(*(quantity.numbers for quantity in self.quantities))
+
+    def quantities_of(self, dimensions: Set[str]) -> list[Quantity]:
+        """Those that measure one of these."""
+        return [quantity for quantity in self.quantities if not quantity.dimensions.isdisjoint(dimensions)]
+
+    def within(self, stated: Sequence[Quantity]) -> frozenset[str]:
+        """Forms of the words in some of its quantities."""
+        if not stated:
             return frozenset()
-        pairs = [(first, second) for first, second in pairwise(self.forms) if second in _UNITS]
-        pairs += [(second, first) for first, second in pairwise(self.forms) if first in _CURRENCIES]
-        return frozenset((number, unit) for number, unit in pairs if is_number(number))
+        return frozenset(
+            form
+            for form, start, end in words_of_folded(self._folded)
+            if any(start < quantity.end and end > quantity.start for quantity in stated)
+        )
+
+    def written_within(self, stated: Sequence[Quantity]) -> frozenset[str]:
+        """Words in some of its quantities as they are written."""
+        return frozenset(
+            chain.from_iterable(written(self._folded[quantity.start : quantity.end]) for quantity in stated)
+        )
+
+    @property
+    def _folded(self) -> str:
+        return fold(self.text, STEPS)
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """What a number is before."""
+        return frozenset(second for first, second in pairwise(self.forms) if is_number(first))
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """What "one" or 一 is before."""
+        if ONE not in self.distinct or "one of" in self.text.lower():
+            return frozenset()
+        return frozenset(second for first, second in pairwise(self.forms) if first == ONE)
 
     @cached_property
     def dates(self) -> frozenset[WordPair]:

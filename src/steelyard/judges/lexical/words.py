@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
+from steelyard.judges.lexical.numerals import (
+    ENGLISH_NUMBERS,
+    MEASURE_WORDS,
+    ONE,
+    SPELLED,
+    chinese_number,
+    english_number,
+    has_spelled,
+    is_part_of_word,
+    number_form,
+)
 from steelyard.text.folding import fold, fold_with_offsets
 from steelyard.text.scripts import CONTRACTED, ENGLISH_STOPWORDS, HANGUL, IDEOGRAPHS, KANA
-
-ENGLISH_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-        eighteen nineteen twenty""".split(),
-        start=2,
-    )
-} | {
-    word: str(number)
-    for number, word in zip(range(30, 100, 10), "thirty forty fifty sixty seventy eighty ninety".split(), strict=True)
-}
-"""Words that are numbers; "one" is too often none."""
 
 MONTHS = {
     name: f"month{number}"
@@ -47,111 +46,31 @@ MONTHS = {
 }
 """Names of months; "may" is one only beside a number, to which the cutting of the text must see."""
 
-UNITS = {
-    name: names.split()[0]
-    for names in (
-        "% percent 百分点",
-        "km kilometer kilometers kilometre kilometres 公里 千米",
-        "metre meter meters metres 米",
-        "cm centimeter centimeters centimetre centimetres 厘米",
-        "mm millimeter millimeters millimetre millimetres 毫米",
-        "mile miles 英里",
-        "foot feet ft 英尺",
-        "inch inches 英寸",
-        "yard yards",
-        "kg kilogram kilograms kilo kilos 公斤 千克",
-        "gram grams 克",
-        "mg milligram milligrams 毫克",
-        "ton tons tonne tonnes 吨",
-        "lb lbs",
-        "ounce ounces oz",
-        "litre liter liters litres 升",
-        "ml milliliter milliliters millilitre millilitres 毫升",
-        "second seconds sec secs 秒",
-        "minute minutes min mins 分钟",
-        "hour hours hr hrs 小时",
-        "day days 天",
-        "week weeks 星期 周",
-        "month months 个月",
-        "year years yr yrs 年",
-        "dollar dollars usd $ 美元",
-        "euro euros eur € 欧元",
-        "pound pounds gbp £ 英镑",
-        "yuan rmb cny ¥ 元 人民币",
-        "yen jpy 日元",
-        "°c celsius 摄氏度",
-        "°f fahrenheit 华氏度",
-        "kb kilobyte kilobytes",
-        "mb megabyte megabytes",
-        "gb gigabyte gigabytes",
-        "tb terabyte terabytes",
-        "watt watts 瓦",
-        "volt volts 伏",
-    )
-    for name in names.split()
-}
-"""Every way to write a unit, and the one that stands for it."""
 
-_ENGLISH_MAGNITUDES = {
-    "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12,
-}  # fmt: skip
-_CHINESE_DIGITS = {**{digit: value for value, digit in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
-_CHINESE_MAGNITUDES = {"十": 10, "百": 100, "千": 1000}
-_LONGEST_NUMBER = 15  # digits that a float holds
+class Unit(NamedTuple):
+    """A unit of measure: the form that stands for it, its dimension, and its factor to the base unit of that."""
+
+    form: str
+    dimension: str
+    factor: float
 
 
-def number_form(text: str) -> str:
-    """A number with digits, with or without commas, decimals and a word for its magnitude, in one form.
-
-    >>> number_form("2,000"), number_form("1.50"), number_form("3 million"), number_form("21st"), number_form("2.5亿")
-    ('2000', '1.5', '3000000', '21', '250000000')
-    """
-    digits = text.replace(",", "")
-    end = next((i for i, c in enumerate(digits) if c not in "0123456789."), len(digits))
-    tail, digits = digits[end:].strip(), digits[:end]
-    if len(digits) > _LONGEST_NUMBER:
-        return digits
-    scale = _ENGLISH_MAGNITUDES.get(tail, 1)
-    for c in tail if scale == 1 else "":
-        scale *= _CHINESE_MAGNITUDES.get(c) or {"万": 10**4, "亿": 10**8}.get(c, 1)
-    return _plain(float(digits) * scale)
+def _read_units() -> tuple[dict[str, list[Unit]], set[str]]:
+    units: dict[str, list[Unit]] = {}
+    anywhere = set()
+    lines = (files("steelyard.judges.lexical") / "units.tsv").read_text("utf-8").splitlines()
+    for line in lines[1:]:
+        form, dimension, factor, names, behind_numbers = line.split("\t")
+        for name in (names + " " + behind_numbers).split():
+            units.setdefault(name.replace("_", " "), []).append(Unit(form, dimension, float(factor)))
+        anywhere.update(names.split())
+    return units, anywhere
 
 
-def chinese_number(numeral: str) -> str:
-    """A number in Chinese numerals, with digits in the form of `number_form`.
-
-    >>> chinese_number("三百二十一"), chinese_number("二〇二四"), chinese_number("十二万"), chinese_number("三点五")
-    ('321', '2024', '120000', '3.5')
-    """
-    whole, _, decimals = numeral.partition("点")
-    if all(c in _CHINESE_DIGITS for c in whole):
-        digits = "".join(str(_CHINESE_DIGITS[c]) for c in whole)
-        if len(digits) > _LONGEST_NUMBER:
-            return digits
-        value = float(digits or 0)
-    else:
-        value = float(_with_magnitudes(whole[:_LONGEST_NUMBER]))
-    for place, c in enumerate(decimals[:_LONGEST_NUMBER], start=1):
-        value += _CHINESE_DIGITS.get(c, 0) * 10.0**-place
-    return _plain(round(value, _LONGEST_NUMBER))
-
-
-def _with_magnitudes(numeral: str) -> int:
-    total = section = digit = 0
-    for c in numeral:
-        if c in _CHINESE_DIGITS:
-            digit = _CHINESE_DIGITS[c]
-        elif c in _CHINESE_MAGNITUDES:
-            section += (digit or 1) * _CHINESE_MAGNITUDES[c]
-            digit = 0
-        else:
-            total = (total + section + digit or 1) * (10**4 if c == "万" else 10**8)
-            section = digit = 0
-    return total + section + digit
-
-
-def _plain(value: float) -> str:
-    return str(int(value)) if value.is_integer() else f"{value:.10g}"
+ALL_UNITS, _ANYWHERE = _read_units()
+"""Every way to write a unit behind a number, and the units that it may be."""
+UNITS = {name: units[0].form for name, units in ALL_UNITS.items() if name in _ANYWHERE}
+"""Every way to write a unit that is one anywhere in a text, and the form that stands for it."""
 
 
 STEPS = ("lower", "nfkc", "quotes", "accents", "simplified", "dashes")
@@ -168,18 +87,40 @@ _NUMBER = (
 _OF_MAY = r"(?:\s(?:of\s)?may(?![^\W_]))?"
 _MAY = r"may\s(?=[0-9])"
 _WORD = r"[^\W\d_](?:[^\W_]|'(?=[^\W\d_]))*(?:(?<=[0-9])\.[0-9]+)*"
-_ASCII_TOKEN = re.compile(rf"{_DATE}|{_NUMBER}{_OF_MAY}|{_MAY}|{_WORD}|[%$]", re.ASCII)
-_TOKEN = re.compile(
+_ASCII_TOKENS = rf"{_DATE}|{_NUMBER}{_OF_MAY}|{_MAY}|{_WORD}|[%$]"
+_TOKENS = (
     rf"[{IDEOGRAPHS}{KANA}]+|[{HANGUL}]+|{_DATE}"
-    rf"|{_NUMBER}(?:{_OF_MAY}(?![{_CJK}])|[百千万亿]*(?:月份?|[年日号]|\s?(?:{_CHINESE_UNITS}))?)"
+    rf"|{_NUMBER}(?:{_OF_MAY}(?![{_CJK}])|[百千万亿]*(?:月份?|[年日号]|点[钟整]?|\s?(?:{_CHINESE_UNITS}))?)"
     rf"|{_MAY}|(?:(?![{_CJK}])[^\W\d_])(?:(?![{_CJK}])[^\W_]|')*(?:(?<=[0-9])\.[0-9]+)*|°[cf]|[%$€£¥]"
 )
-# Within Chinese: a percentage; a month; numerals with a magnitude or several; one that a unit follows.
+_ASCII_TOKEN, _TOKEN = re.compile(_ASCII_TOKENS, re.ASCII), re.compile(_TOKENS)
+_SPELLED = rf"(?<![^\W_]){SPELLED}"
+_SPELLED_ASCII_TOKEN = re.compile(f"{_SPELLED}|{_ASCII_TOKENS}", re.ASCII)
+_SPELLED_TOKEN = re.compile(f"{_SPELLED}|{_TOKENS}")
+_COUNTED = f"{_CHINESE_UNITS}|[日号]|{MEASURE_WORDS}"
+_ANY = f"{_NUMERALS}十百千万亿廿卅"
+# Within Chinese.  A single numeral is a number before what it counts, and behind 第.
 _NUMERAL = re.compile(
-    rf"百分之(?P<percent>[{_NUMERALS}十百点]+)|(?P<month>十[一二]?|(?<![{_NUMERALS}十])[一二三四五六七八九])月(?!亮|球|饼)份?"
-    rf"|(?P<number>(?:[{_NUMERALS}]+[十百千万亿点]|十)[{_NUMERALS}十百千万亿点]*[{_NUMERALS}十百千万亿]|[{_NUMERALS}]{{2,}}"
-    rf"|[{_NUMERALS}]+[十百千万亿]|(?:[{_NUMERALS}]|十)(?=[日号名位件种项届辆座所]|{_CHINESE_UNITS})|[二两三四五六七八九十](?=点))(?P<unit>[年日号]|{_CHINESE_UNITS})?"
+    rf"""
+    (?P<vague>[几数上][十百千万亿]+|[{_NUMERALS}]?十几)
+    |百分之(?P<percent>[{_NUMERALS}十百点廿卅]+)
+    |(?P<below>[{_ANY}]+)分之(?P<above>[{_ANY}]+)
+    |(?P<month>十[一二]?|(?<![{_NUMERALS}十])[一二三四五六七八九])月(?!亮|球|饼)份?
+    |(?:(?<![{_ANY}周期拜第])(?P<about>一[二两]|[二两]三|三[四五]|四五|五六|六七|七八|八九)(?P<scale>[十百千万亿]*)(?={_COUNTED}|年)
+    |(?P<number>
+        [{_ANY}]+点[{_NUMERALS}]+(?![{_NUMERALS}十分刻])[百千万亿]*
+        |[{_NUMERALS}十廿卅][{_ANY}]+
+        |(?<=第)[{_NUMERALS}十]
+        |(?<!星期)(?<!礼拜)(?<![{_ANY}周])[{_NUMERALS}十廿卅](?={_COUNTED})
+        |(?<=[期拜周])[{_NUMERALS}](?=次|节|遍|回|顿|小时|个|课时|学时)
+        |[二两三四五六七八九十](?=点)
+        |(?<!伎)[俩仨](?!语)
+        |(?<![大多过夜上下])半(?={_CHINESE_UNITS})
+    ))(?P<unit>[年日号]|{_CHINESE_UNITS}|点[钟整]?)?
+    """,
+    re.VERBOSE,
 )
+_MEASURE = re.compile(MEASURE_WORDS)
 _FIRST_CJK = "\u1100"
 _IS_CHINESE = re.compile(f"[{IDEOGRAPHS}{KANA}]")
 # Characters that are hardly ever part of another word: a run of Chinese is cut at them.
@@ -227,21 +168,30 @@ def written(text: str) -> list[str]:
 def tokens(text: str) -> list[str]:
     """The pieces that a text is cut into before their forms are looked at."""
     folded = text.lower() if text.isascii() else fold(text, STEPS)
-    return (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
+    return _pattern(folded).findall(folded)
+
+
+def _pattern(folded: str) -> re.Pattern[str]:
+    if has_spelled(folded):
+        return _SPELLED_ASCII_TOKEN if folded.isascii() else _SPELLED_TOKEN
+    return _ASCII_TOKEN if folded.isascii() else _TOKEN
 
 
 def words(text: str) -> Iterator[Word]:
     """Forms of a text's content words with their places, in code points."""
     if text.isascii():  # folding moves nothing
-        for match in _ASCII_TOKEN.finditer(text.lower()):
-            for form, start, end in _parts(match[0]):
-                yield Word(form, match.start() + start, match.start() + end)
+        yield from words_of_folded(text.lower())
         return
     folded = fold_with_offsets(text, STEPS)
-    pattern = _ASCII_TOKEN if folded.text.isascii() else _TOKEN
-    for match in pattern.finditer(folded.text):
+    for word in words_of_folded(folded.text):
+        yield Word(word.form, *folded.source(word.start, word.end))
+
+
+def words_of_folded(folded: str) -> Iterator[Word]:
+    """Forms of the content words of a text that is folded by `STEPS`, with their places in it."""
+    for match in _pattern(folded).finditer(folded):
         for form, start, end in _parts(match[0]):
-            yield Word(form, *folded.source(match.start() + start, match.start() + end))
+            yield Word(form, match.start() + start, match.start() + end)
 
 
 def is_number(form: str) -> bool:
@@ -275,6 +225,8 @@ def _parts(token: str) -> list[Part]:
 def _word_form(token: str) -> str:
     if token in UNITS:
         return UNITS[token]
+    if " " in token.rstrip() or "-" in token:
+        return english_number(token)
     word = token.strip("'").removesuffix("'s")
     if token == "may " or (word in MONTHS and word != "may"):
         return MONTHS[word.strip()]
@@ -335,18 +287,37 @@ def _chinese_parts(run: str) -> list[Part]:
     parts: list[Part] = []
     at = 0
     for match in _NUMERAL.finditer(run):
+        if match["vague"] or is_part_of_word(run, match.start(), _counted_end(match)):
+            continue
         parts += _pairs(run, at, match.start())
         at = match.end()
-        if match["month"]:
-            parts.append((f"month{chinese_number(match['month'])}", match.start(), at))
-        elif match["percent"]:
-            percent = match.start("percent")
-            parts += [("%", match.start(), percent), (chinese_number(match["percent"]), percent, at)]
-        else:
-            parts.append((chinese_number(match["number"]), *match.span("number")))
-            if match["unit"] in UNITS and match["unit"] != "年":
-                parts.append((UNITS[match["unit"]], *match.span("unit")))
+        parts += _numeral_parts(match)
     return parts + _pairs(run, at, len(run))
+
+
+def _counted_end(match: re.Match[str]) -> int:
+    """End of a numeral with the unit or measure word behind it."""
+    measure = None if match["unit"] else _MEASURE.match(match.string, match.end())
+    return measure.end() if measure else match.end()
+
+
+def _numeral_parts(match: re.Match[str]) -> list[Part]:
+    start, end = match.span()
+    if match["month"]:
+        return [(f"month{chinese_number(match['month'])}", start, end)]
+    if match["percent"]:
+        number = match.start("percent")
+        return [("%", start, number), (chinese_number(match["percent"]), number, end)]
+    if match["below"]:
+        return [(chinese_number(match[group]), *match.span(group)) for group in ("below", "above")]
+    unit = (UNITS[match["unit"]], *match.span("unit")) if match["unit"] in UNITS and match["unit"] != "年" else None
+    if match["about"]:
+        ends = (chinese_number(digit + match["scale"]) for digit in match["about"])
+        parts = [(form, start + i, start + i + 1) for i, form in enumerate(ends)]
+    else:
+        form = ONE if match["number"] == "一" and not match["unit"] else chinese_number(match["number"])
+        parts = [(form, *match.span("number"))]
+    return [*parts, unit] if unit else parts
 
 
 def _pairs(run: str, start: int, end: int) -> list[Part]:

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.base.choices import Language
 from steelyard.judges.answers.assertions import no_claim
 from steelyard.judges.answers.cases import Draft
-from steelyard.judges.lexical.words import ENGLISH_NUMBERS, chinese_number, number_form
+from steelyard.judges.lexical.numerals import ENGLISH_NUMBERS, chinese_number, number_form
 from steelyard.judges.verdict import Case, Label, Unit
 from steelyard.text.scripts import language_of
 from steelyard.text.sentences import sentence_spans
