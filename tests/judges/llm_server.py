@@ -37,7 +37,7 @@ def numbered(body: Any, name: str = "CHUNKS") -> dict[str, str]:
 
 
 def verdict(source: str, statement: str) -> str:
-    words = statement.rstrip(".。")
+    words = statement.rstrip(".。?？")
     if f"not {words}" in source:
         return "contradicted"
     return "supported" if words in source else "not_found"

@@ -17,7 +17,7 @@ from steelyard.measures import JudgedAnswers
 LABELS = ("supported", "not_found", "contradicted")
 NOT_JUDGED = Verdict("not_judged", None, "budget")
 STATES: tuple[State, ...] = ("answered", "answered", "answered", "answered", "abstained", "empty", "failed", "missing")
-TABLES = ("support", "joint", "without", "correctness", "said", "reach")
+TABLES = ("support", "joint", "without", "correctness", "said", "reach", "context_relevance")
 _NUMBERS = {"nuggets": "credit", "criteria": "value"}
 """What is not judged by a verdict, and the field of its number."""
 _verdicts = st.sampled_from([Verdict(label) for label in LABELS])  # type: ignore[arg-type]
@@ -60,6 +60,7 @@ def records(draw: st.DrawFn, *, grounded: bool = True) -> JudgedAnswer:
         correctness=tuple(draw(_row(n_gold if ok else 0)) for ok in checkable),
         said=tuple(draw(_verdicts) if gold.checkable and answered else None for gold in golds),
         reach=tuple(draw(_row(n_chunks if gold.checkable else 0)) for gold in golds),
+        context_relevance=draw(_row(n_chunks)),
         nuggets=tuple(draw(st.lists(st.builds(Nugget, st.just("n"), st.booleans(), st.sampled_from([0.0, 0.5, 1.0])),
                                     max_size=3))),
         grade=Verdict("supported", draw(st.sampled_from([0.0, 0.25, 1.0]))),

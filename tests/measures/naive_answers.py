@@ -186,6 +186,10 @@ def nugget_recall(record: JudgedAnswer, nuggets: str = "vital") -> Value:
     return mean(credit for credit in credits if credit is not None)
 
 
+def context_relevance(record: JudgedAnswer) -> Value:
+    return None if record.context is None else mean(map(yes, record.context_relevance)) or 0.0
+
+
 def answer_relevance(record: JudgedAnswer) -> Value:
     if record.state in ("empty", "failed", "missing"):
         return 0.0
@@ -272,7 +276,8 @@ MEASURES: dict[str, Callable[..., Value]] = {
     for function in (
         faithfulness, contradiction, answer_precision, answer_recall, answer_f1, context_recall, context_precision,
         noise_sensitivity, hallucination, self_knowledge, context_utilization, citation_coverage, citation_validity,
-        citation_support, citation_precision, misattribution, nugget_recall, answer_relevance, abstention_precision,
+        citation_support, citation_precision, misattribution, nugget_recall, context_relevance, answer_relevance,
+        abstention_precision,
         abstention_recall, abstention_f1,
     )
 }  # fmt: skip

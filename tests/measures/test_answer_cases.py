@@ -57,7 +57,8 @@ def record_of(case: dict[str, Any]) -> JudgedAnswer:
         gold_answers=tuple(" ".join(texts) for texts in case.get("gold", [])), gold_units=tuple(golds),
         support=rows("support", own, n_chunks), grounded=row("grounded", 0), joint=row("joint", len(own)),
         without=row("without", len(cited)), correctness=rows("correct", own, n_gold), said=row("said", len(golds)),
-        reach=rows("reach", golds, n_chunks), nuggets=tuple(Nugget(*nugget) for nugget in case.get("nuggets", [])),
+        reach=rows("reach", golds, n_chunks), context_relevance=row("relevant", 0),
+        nuggets=tuple(Nugget(*nugget) for nugget in case.get("nuggets", [])),
         grade=None if grade is None else Verdict("supported", grade), answerable=case.get("answerable"),
     )  # fmt: skip
     check_record(record)

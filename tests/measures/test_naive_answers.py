@@ -139,4 +139,7 @@ def reordered(record: JudgedAnswer, order: list[int]) -> JudgedAnswer:
         tuple(tuple(row[chunk] for chunk in order) if row else () for row in table)
         for table in (record.support, record.reach)
     )
-    return changed(record, context=context, citations=citations, support=support, reach=reach)
+    relevance = tuple(record.context_relevance[chunk] for chunk in order)
+    return changed(
+        record, context=context, citations=citations, support=support, reach=reach, context_relevance=relevance
+    )

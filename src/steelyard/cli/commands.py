@@ -48,7 +48,7 @@ COMMANDS = {
             argument(
                 "--tables", type=names,
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "
-                "context at once.",
+                "context at once, context_relevance of each chunk by the question.",
             ),
             argument(
                 "--into", type=Path, writes=True,

@@ -133,8 +133,9 @@ def asked_of(
 def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list[VerdictTable]:
     """Tables that a judge is asked about, of some; one that reads chunks together says more without more to read."""
     named = {*tables, "grounded"} if "support" in tables and getattr(judge, "reads_chunks", False) else tables
-    asked = [] if judge is None else [table for table in (*TABLES, "grounded") if table in named]
-    return [table for table in asked if table != "relevance" or getattr(judge, "grades", False)]
+    asked = [] if judge is None else [table for table in (*TABLES, "grounded", "context_relevance") if table in named]
+    grades = getattr(judge, "grades", False)
+    return [table for table in asked if grades or table not in ("relevance", "context_relevance")]
 
 
 def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[VerdictTable]) -> Iterator[JudgedAnswer]:

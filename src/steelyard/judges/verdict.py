@@ -12,10 +12,12 @@ from steelyard.judges.criteria import Criterion, Grade
 Label = Literal["supported", "contradicted", "not_found", "not_judged"]
 
 VerdictTable = Literal[
-    "support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance", "criteria"
+    "support", "grounded", "joint", "correctness", "said", "reach", "nuggets", "relevance", "criteria",
+    "context_relevance",
 ]  # fmt: skip
 """What a case asks: unit × chunk, unit × whole context, unit × cited chunks together, unit × gold answer,
-gold unit × answer, gold unit × chunk, nugget × answer, whether the answer addresses the query, criterion × answer."""
+gold unit × answer, gold unit × chunk, nugget × answer, whether the answer addresses the query, criterion × answer,
+and chunk × query: whether it is of use for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class JudgedAnswer:
     correctness unit × gold answer
     said        gold unit × the answer; None of those that assert nothing
     reach       gold unit × chunk of the context
+    context_relevance   of each chunk of the context, whether it is of use for the answer; empty where not asked
     nuggets     empty where none were asked for
     grade       from 0 to 1, whether the answer addresses the query; None where that was not judged
     criteria    grades by criteria of one's own, and the grade of the whole answer; empty where none were asked for
@@ -197,6 +200,7 @@ class JudgedAnswer:
     correctness: tuple[tuple[Verdict, ...], ...] = ()
     said: tuple[Verdict | None, ...] = ()
     reach: tuple[tuple[Verdict, ...], ...] = ()
+    context_relevance: tuple[Verdict, ...] = ()
     nuggets: tuple[Nugget, ...] = ()
     grade: Verdict | None = None
     criteria: tuple[Grade, ...] = ()
@@ -223,6 +227,8 @@ def check_record(record: JudgedAnswer) -> None:
         _check_length("grounded", record.grounded, "verdict", len(units), "unit")
     _check_length("said", record.said, "verdict", len(golds), "gold unit")
     _check_length("reach", record.reach, "row", len(golds), "gold unit")
+    if record.context_relevance:
+        _check_length("context_relevance", record.context_relevance, "verdict", n_chunks, "chunk")
     if record.context_digests:
         _check_length("context_digests", record.context_digests, "digest", n_chunks, "chunk")
     _check_length("without", record.without, "verdict", len(record.citations), "citation")

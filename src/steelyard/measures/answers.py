@@ -23,6 +23,7 @@ from steelyard.measures.truths import (
     is_supported_by_chunk,
     is_supported_by_relevant,
     negated,
+    said_by,
 )
 
 _RAGCHECKER = "Ru et al., RAGChecker, NeurIPS 2024"
@@ -163,6 +164,19 @@ def nugget_recall(a: JudgedAnswers, *, nuggets: str = "vital") -> Floats:
     """
     counted = a.vital | (nuggets == "all")
     return a.share(a.credit[counted], a.nugget_query[counted])
+
+
+@measure(
+    inputs=("answers",), needs=("context",), absent="unread", source="TruLens, the RAG triad",
+    aliases=("trulens.context_relevance",),
+)  # fmt: skip
+def context_relevance(a: JudgedAnswers) -> Floats:
+    """Share of the chunks of the context that are of use for answering the question; 0 where there are no chunks.
+
+    It needs no gold answer, and a judge that was asked for it: the table "context_relevance".  deepeval counts the
+    statements of the chunks, TruLens takes the mean of grades.
+    """
+    return np.where(a.n_chunks == 0, 0.0, a.share(said_by(a.chunk_relevance), chunk_query(a)))
 
 
 @measure(inputs=("answers",), absent="zero", source="Es et al., RAGAS, EACL 2024")

@@ -42,6 +42,7 @@ class JudgedAnswers:
     correct_unit, correct_gold, correct            (c,) unit × gold answer; gold answers likewise
     gold_query, gold_answer, said                  (g,) question and gold answer of each gold unit; gold unit × answer
     reach_gold, reach_chunk, reach                 (r,) gold unit × chunk
+    chunk_relevance                                (c,) chunk × question, one context after another
     citation_query, citation_unit, citation_chunk  (k,) unit -1: of a unit that asserts nothing; chunk -1: invalid
     without                                        (k,) unit × the other chunks that it cites
     nugget_query, vital, credit                    (n,) credit 1, .5 or 0; NaN where not judged
@@ -74,6 +75,7 @@ class JudgedAnswers:
     reach_gold: Ints
     reach_chunk: Ints
     reach: Codes
+    chunk_relevance: Codes
     citation_query: Ints
     citation_unit: Ints
     citation_chunk: Ints
@@ -194,12 +196,13 @@ def _single_gold_units(a: JudgedAnswers) -> JudgedAnswers:
 def _questions(a: JudgedAnswers, query: Ints) -> JudgedAnswers:
     """Arrays of whole questions, and their nuggets, once for each of these; the rest is to be replaced."""
     nuggets, nugget_query = _rows_of(a.nugget_query, query)
+    chunks, _ = _rows_of(np.repeat(np.arange(a.n_queries), np.diff(a.chunk_starts)), query)
     return replace(
         a, query_id=[a.query_id[q] for q in query.tolist()], state=a.state[query], n_chunks=a.n_chunks[query],
         n_gold=a.n_gold[query], answerable=a.answerable[query], grade=a.grade[query],
         criteria={name: shares[query] for name, shares in a.criteria.items()},
         answers=[a.answers[q] for q in query.tolist()], gold_answers=[a.gold_answers[q] for q in query.tolist()],
-        n_no_claim=a.n_no_claim[query],
+        n_no_claim=a.n_no_claim[query], chunk_relevance=a.chunk_relevance[chunks],
         nugget_query=nugget_query, vital=a.vital[nuggets], credit=a.credit[nuggets],
     )  # fmt: skip
 

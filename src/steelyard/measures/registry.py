@@ -27,7 +27,7 @@ _TEXTS = (
 _FAITHFUL = "faithfulness is the share of the answer's units that the context supports"
 _CORRECT = "answer_f1 holds the answer against the gold answer, unit by unit"
 _RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the question"
-_BEARING = "context_relevance is the share of the chunks of the context that bear on the question"
+_BEARING = "context_relevance is the share of the chunks of the context that are of use for the answer"
 _CITED = "citation_support is the share of the answer's units that what they cite supports: ALCE's recall"
 _RANKED = "ragas.context_precision is what ragas computes by verdicts on chunks, map(scope=retrieved)@k by labels"
 _SUBTOPICS = "it needs labels for each subtopic of a question, and none of the measures here is of diversity"
@@ -52,7 +52,7 @@ _MEANINGS = (
     (r"faithful|(response_|answer_)?grounded(ness)?", _FAITHFUL),
     (r"(answer|factual|semantic)_?(correctness|accuracy|similarity)|correctness|g_?eval", _CORRECT),
     (r"((answer|response)_?)?relevancy|response_?relevance", _RELEVANT),
-    (r"context(ual)?_?relevan(ce|cy)", _BEARING),
+    (r"contextual_?relevan(ce|cy)|context_?relevancy", _BEARING),
     (r"citation_?(recall|rec)|attribution", _CITED),
     (r"(sacre)?bleu(_?\d)?|rouge(_?(\d|l|lsum))?|meteor|chrf|bert_?score|toxicity|bias|summarization", _TEXTS),
 )

@@ -22,7 +22,7 @@ from steelyard.text.cited import Names
 TABLES: tuple[VerdictTable, ...] = ("support", "joint", "correctness", "said", "reach", "nuggets", "relevance")
 """Those of a judge that reads one premise at a time; only one that grades is asked for relevance."""
 NOT_ASKED = Verdict("not_judged", None, "not asked")
-_OF_CHUNKS = ("support", "grounded", "joint", "reach")
+_OF_CHUNKS = ("support", "grounded", "joint", "reach", "context_relevance")
 
 PremiseKey = tuple[VerdictTable, tuple[int, ...]]
 """A premise of an answer: its table, and the places of the chunks, or of the gold answer, that it is made of."""
@@ -76,6 +76,8 @@ def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iter
         asked |= {("reach", (chunk,)): golds for chunk in whole}
     if "nuggets" in tables and record.state == "answered":
         asked["nuggets", ()] = range(len(record.nuggets))
+    if "context_relevance" in tables and draft.query:
+        asked |= {_relevance_key(chunk): (0,) for chunk in whole}
     if "relevance" in tables and record.state == "answered" and draft.query:
         asked["relevance", ()] = (0,)
     for key, places in asked.items():
@@ -116,9 +118,14 @@ def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *
         ),
         said=tuple(_said(record, n, verdicts) for n in range(len(record.gold_units))),
         reach=_rows(record.gold_units, [("reach", (chunk,)) for chunk in chunks], verdicts),
+        context_relevance=tuple(verdicts[key][0] for chunk in chunks if (key := _relevance_key(chunk)) in verdicts),
         nuggets=tuple(_credited(record, n, verdicts, grades=grades) for n in range(len(record.nuggets))),
         grade=verdicts.get(("relevance", ()), {}).get(0),
     )
+
+
+def _relevance_key(chunk: int) -> PremiseKey:
+    return "context_relevance", (chunk,)
 
 
 def _premise(draft: Draft, key: PremiseKey) -> str:
@@ -134,7 +141,7 @@ def _hypotheses(draft: Draft, table: VerdictTable) -> tuple[list[str], list[str]
     record = draft.record
     if table == "nuggets":
         return [nugget.text for nugget in record.nuggets], []
-    if table == "relevance":
+    if table in ("relevance", "context_relevance"):
         return [draft.query], []
     units = record.gold_units if table in ("said", "reach") else record.units
     return [unit.text for unit in units], [unit.lead for unit in units]

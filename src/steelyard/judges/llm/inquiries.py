@@ -20,7 +20,7 @@ from steelyard.services.prices import estimate_tokens
 Kind = Literal["chunks", "gold_chunks", "whole", "comparison"]
 _KINDS: Mapping[VerdictTable, Kind] = {
     "support": "chunks", "grounded": "chunks", "joint": "chunks", "reach": "gold_chunks", "correctness": "comparison",
-    "said": "comparison", "nuggets": "comparison", "relevance": "comparison",
+    "said": "comparison", "nuggets": "comparison", "relevance": "comparison", "context_relevance": "chunks",
 }  # fmt: skip
 
 
@@ -195,7 +195,7 @@ class Chunks(Inquiry):
         return frozenset(self.chunks[text] for text in _chunks(case))
 
     def _letter(self, case: Case) -> str:
-        return "b" if case.table == "reach" else ""
+        return {"reach": "b", "context_relevance": RELEVANCE}.get(case.table, "")
 
 
 def _chunks(case: Case) -> tuple[str, ...]:

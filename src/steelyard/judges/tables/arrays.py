@@ -93,6 +93,7 @@ def column_arrays(columns: VerdictColumns) -> JudgedAnswers:
         reach_gold=cells["reach"][0],
         reach_chunk=cells["reach"][1],
         reach=_codes(items["reach"]),
+        chunk_relevance=_chunk_relevance(columns),
         citation_query=citations.query,
         citation_unit=place[units.starts[citations.query] + citations.frame["unit"].to_numpy()],
         citation_chunk=citations.frame["chunk"].fill_null(-1).to_numpy(),
@@ -114,6 +115,14 @@ def _grounded(units: Items, grounded: Items) -> Codes:
     """(n,) verdicts on units by their whole context; NONE in questions that no judge read at once."""
     codes = np.full(len(units.query), NONE, np.int8)
     codes[(grounded.n > 0)[units.query]] = _codes(grounded)
+    return codes
+
+
+def _chunk_relevance(columns: VerdictColumns) -> Codes:
+    """(c,) verdicts on the chunks of the contexts that are known; NONE in questions of which none was asked."""
+    verdicts, chunks = columns.items["context_relevance"], columns.items["context"]
+    codes = np.full(len(chunks.query), NONE, np.int8)
+    codes[(verdicts.n > 0)[chunks.query]] = _codes(verdicts)
     return codes
 
 

@@ -38,8 +38,12 @@ _CRITERION: _Fields = {**dict.fromkeys(("name", "text", "scale"), pl.String), "v
 _VERDICT: _Fields = {"verdict": pl.String, "score": pl.Float64, "reason": pl.String}
 GRIDS = {"support": ("unit", "context"), "correctness": ("unit", "gold_answers"), "reach": ("gold_unit", "context")}
 """Tables of units × texts, row by row; rows of units that assert nothing are left out."""
-ROWS = {"grounded": "unit", "joint": "unit", "without": "citation", "said": "gold_unit"}
-"""Tables of one verdict, or none, a unit or citation."""
+ROWS = {
+    "grounded": "unit", "joint": "unit", "without": "citation", "said": "gold_unit", "context_relevance": "context",
+}  # fmt: skip
+"""Tables of one verdict, or none, a unit, citation or chunk."""
+_MAY_LACK = ("grounded", "context_relevance")
+"""Those of them that are empty where they were not asked."""
 
 
 @dataclass(frozen=True)
@@ -376,7 +380,7 @@ def _fitting(columns: VerdictColumns) -> Bools:
         checkable = items[owner].query[items[owner].checkable]
         fits &= n[table] == np.bincount(checkable, minlength=len(fits)) * n[texts]
     for table, owner in ROWS.items():
-        fits &= (n[table] == n[owner]) | ((n[table] == 0) & (table == "grounded"))
+        fits &= (n[table] == n[owner]) | ((n[table] == 0) & (table in _MAY_LACK))
     for kind, allowed in _limits(items):
         fits[items[kind].query[~allowed.fill_null(True).to_numpy()]] = False
     return fits

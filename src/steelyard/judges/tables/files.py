@@ -28,7 +28,8 @@ _SINCE_3 = {
     "unit_alternative": pl.lit(0, pl.Int64).repeat_by(pl.col("unit_text").list.len()),
     "unit_lead": pl.lit("").repeat_by(pl.col("unit_text").list.len()),
     **{f"criterion_{name}": pl.lit("").repeat_by(0) for name in ("name", "text", "scale", "reason")},
-    "criterion_value": pl.lit(0.0).repeat_by(0),
+    **{f"context_relevance_{name}": pl.lit("").repeat_by(0) for name in ("verdict", "reason")},
+    **{name: pl.lit(0.0).repeat_by(0) for name in ("criterion_value", "context_relevance_score")},
     "gold_unit_lead": pl.lit("").repeat_by(pl.col("gold_unit_text").list.len()),
 }
 """Columns that files of version 2 lack, and what they hold of such a file."""

@@ -303,6 +303,13 @@ class Verdicts(Shown):
         return self._cells("reach", "gold_unit", "chunk")
 
     @cached_property
+    def context_relevance(self) -> pl.DataFrame:
+        """Chunk × question: query_id, chunk (from 0), chunk_id, verdict, score, reason."""
+        frame = self._frame("context_relevance", "chunk", *_VERDICT)
+        query = self.columns.items["context_relevance"].query
+        return frame.select("query_id", "chunk", self._chunk_ids(query, frame["chunk"]), *_VERDICT)
+
+    @cached_property
     def nuggets(self) -> pl.DataFrame:
         """A row a nugget."""
         return self._frame("nugget", "nugget", "text", "vital", "credit", "reason")
@@ -397,7 +404,7 @@ def _texts(record: JudgedAnswer) -> Iterator[str]:
         yield from (nugget.text, nugget.reason)
     for row in (*record.support, *record.correctness, *record.reach):
         yield from (verdict.reason for verdict in row)
-    for column in (record.grounded, record.joint, record.without, record.said, (record.grade,)):
+    for column in (*(getattr(record, table) for table in ROWS), (record.grade,)):
         yield from (verdict.reason for verdict in column if verdict is not None)
 
 
