@@ -23,7 +23,7 @@ from steelyard.reports.formats.blocks import blocks_terminal
 from steelyard.reports.report import Report, report
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.diagnosis import lost_text
-from steelyard.reports.views.judging import least_supported
+from steelyard.reports.views.judging import least_lines, least_supported
 from steelyard.reports.views.report import report_cautions, report_sections, verdict
 from steelyard.reports.views.scores import brief_sheets, scores_sheets
 from steelyard.reports.views.view import Block, Look, Section, Sheet, Text
@@ -142,8 +142,7 @@ def _brief(demo: Demo, look: Look) -> Iterator[Block]:
     yield replace(next(iter(brief_sheets(report.scores, look))), notes=[])
     cautions = careful(report_cautions(report, words), look, lines=2)
     yield Text("\n".join([verdict(report, words)[0], lost_text(report.diagnosis, best, words), *cautions]))
-    least = least_supported(demo.judgings[-1], words)
-    notes = [words("demo.assistant"), *(words("brief.judge.least", text=own.text) for own in least)]
+    notes = [words("demo.assistant"), *least_lines(list(least_supported(demo.judgings[-1], words)), words)]
     means = next(iter(brief_sheets(demo.answers.scores, look)))
     shown = [c for c, head in enumerate(means.header) if c == 0 or head in _ANSWER_COLUMNS]
     yield Sheet([means.header[c] for c in shown], [[row[c] for c in shown] for row in means.rows], notes=notes)

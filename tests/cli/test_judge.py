@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.experiment.judging import judge_run
 from steelyard.judges.tables.verdicts import Verdicts
 from tests.cli.command import steelyard
 
@@ -132,6 +133,26 @@ def test_what_it_says_to_weigh_was_judged(folder: Path, tables: str, measures: l
         assert [word for flag, word in pairwise(command) if flag == "-m"] == measures
         assert "not judged" not in steelyard(*command[1:]).stdout.decode()
     assert "not asked" not in text
+
+
+LED = {
+    "qid": "q1", "retrieved": [{"id": "a#1", "text": "Glasses are not covered by the plan."}],
+    "answer": "The following are NOT covered:\n- hearing aids\n- glasses",
+}  # fmt: skip
+
+
+def test_the_lead_of_a_sentence_is_shown_behind_it(folder: Path) -> None:
+    (folder / "o.jsonl").write_text(json.dumps(LED), encoding="utf-8")
+    lead = "Before it: “The following are NOT covered:”"
+    text = " ".join(_judged("--into", "v.parquet")[1].split())
+    assert re.search(rf"The least supported: “hearing aids” [^“]*“When is it open\?” {lead}", text)
+    assert lead in _judged("--into", "v.parquet", "-v")[1]
+    content = json.loads(_judged("--into", "v.parquet", "-f", "json")[1])
+    assert content["unsupported"][0]["lead"] == "The following are NOT covered:"
+    run = judge_run("q.jsonl", "o.jsonl")
+    for explain in (False, True):
+        assert f"\x1b[2m{lead}\x1b[0m\n" in run.text(lang="en", width=80, colour=True, explain=explain)
+    assert f'<p class="faint">{lead}</p>' in run._repr_html_()
 
 
 def test_json_has_all_of_it_and_chinese_speaks_chinese(folder: Path) -> None:

@@ -64,6 +64,27 @@ def test_claims_have_place_and_citations_of_their_sentence() -> None:
     assert golds == [("At 9", 0), ("daily.", 0), ("Nine and free.", 1)]
 
 
+@pytest.mark.parametrize(
+    ("claim", "lead"),
+    [
+        ("dental care", "The following are NOT covered:"),
+        ("Dental care.", "The following are NOT covered:"),
+        ("It costs ten euros.", "The following are NOT covered:"),
+        ("Dental care is not covered.", ""),
+        ("The plan does not cover dental care.", ""),
+    ],
+)
+def test_a_claim_that_was_written_out_needs_no_lead(claim: str, lead: str) -> None:
+    class Writing(Within):
+        def split(self, answers: Sequence[Refined]) -> list[list[tuple[str, ...] | None]]:
+            assert answers[0].leads == ("The following are NOT covered:",)
+            return [[(claim,) for _ in answer.texts] for answer in answers]
+
+    outputs = Outputs([{"qid": "q1", "retrieved": CHUNKS, "answer": "The following are NOT covered:\n- dental care"}])
+    [split] = with_claims(list(drafts(Questions([{"qid": "q1", "query": "?"}]), outputs)), Writing())
+    assert [(unit.text, unit.lead) for unit in split.record.units if unit.checkable] == [(claim, lead)]
+
+
 def test_claims_are_judged_one_by_one() -> None:
     verdicts = judge_answers(QUESTIONS, OUTPUTS, Splitting(), JudgeOptions(answer_units="claims"))
     record = verdicts.records["q1"]

@@ -117,6 +117,17 @@ def test_without_a_context_nothing_is_held_against_it() -> None:
     assert shown(unknown).labels == ["no_context"]
 
 
+def test_a_sentence_has_its_lead_and_is_no_claim_for_its_signs() -> None:
+    text = "Not covered:\n- **Dental** care [c1].\n"
+    units = (Unit(0, 12, "Not covered:", "lead_in"), Unit(13, 35, "Dental care.", lead="Not covered:"))
+    record = JudgedAnswer(
+        "q", "answered", answer=text, context=("c1",), units=units, support=((), (NO,)), joint=(None, NO),
+        correctness=((), ()), citations=(CitedChunk(1, 31, 35, "[c1]", 0),), without=(None,),
+    )  # fmt: skip
+    [[_], [sentence]] = shown(record).sentences
+    assert (sentence.label, sentence.claim, sentence.lead) == ("not_found", "", "Not covered:")
+
+
 def test_claims_are_listed_beneath_their_sentence_which_has_the_worst_of_their_labels() -> None:
     text = "Late fees are waived and doubled [c1]."
     claims = (Unit(0, len(text), "Late fees are waived."), Unit(0, len(text), "Late fees are doubled."))

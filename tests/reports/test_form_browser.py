@@ -61,6 +61,20 @@ def labels(file: Any) -> dict[str, str]:
     return {row["item_id"]: row["label"] for row in file["decisions"]}
 
 
+def test_the_lead_of_a_sentence_is_grey_before_it(browser: Any, tmp_path: Path) -> None:
+    led = replace(item(0), lead="The following are <b>not</b> covered:")
+    tab = opened(browser, tmp_path, replace(verdicts_form(), items=[led, item(1)]))
+    sentence = tab.page.locator("#sentence")
+    assert sentence.text_content() == f"{led.lead} {led.hypothesis}"
+    lead = sentence.locator(".faint")
+    assert lead.text_content() == f"{led.lead} "
+    colours = [own.evaluate("own => getComputedStyle(own).color") for own in (lead, sentence)]
+    assert colours[0] != colours[1]
+    tab.page.keyboard.press("1")
+    tab.page.wait_for_function("document.getElementById('sentence').textContent.startsWith('仓库')")
+    assert not sentence.locator(".faint").count()
+
+
 def lines(page: Any, selector: str) -> list[str]:
     return [line for line in page.inner_text(selector).split("\n") if line]
 

@@ -136,7 +136,8 @@ def _write(drawn: Round, folder: Path, lang: str | None, title: str, instruction
 def _form_item(own: AskedItem) -> FormItem:
     verdict = own.verdict
     return FormItem(
-        own.item.item_id, own.record.query, own.premises, hypothesis=own.unit.text, table=own.item.table,
+        own.item.item_id, own.record.query, own.premises, hypothesis=own.unit.text, lead=own.unit.lead,
+        table=own.item.table,
         answer=own.answer, span=(own.unit.start, own.unit.end), places=own.places,
         candidate=own.candidate,
         judged=None if verdict is None else Opinion(verdict.label, verdict.score, verdict.reason),

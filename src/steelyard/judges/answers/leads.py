@@ -134,11 +134,11 @@ class _Outline:
         is_heading = unit.no_claim == "heading" and place.row != "head"
         text = _shortened(_plain(unit.text))
         text = _leading(text) if is_heading else text
-        refers = goes_on or _refers(text)
-        lead = self._layout_lead(text, place, is_heading=is_heading, refers=refers)
-        if not (lead or is_heading or place.marker) and (refers or self.asks):
+        needs_last = goes_on or refers(text)
+        lead = self._layout_lead(text, place, is_heading=is_heading, needs_last=needs_last)
+        if not (lead or is_heading or place.marker) and (needs_last or self.asks):
             lead = _joined(self.antecedent, self.last)
-        if refers and self.antecedent:
+        if needs_last and self.antecedent:
             self.last = text
         else:
             self.antecedent, self.last = self.heads or _joined(lead, text), ""
@@ -149,7 +149,7 @@ class _Outline:
             self.sentence = "" if leads_in or place.row else text
         return lead
 
-    def _layout_lead(self, text: str, place: _Place, *, is_heading: bool, refers: bool) -> str:
+    def _layout_lead(self, text: str, place: _Place, *, is_heading: bool, needs_last: bool) -> str:
         """The lead of a unit as an item, as a row of a table, or as a line below a lead-in."""
         if place.row == "head":
             self.heads = _joined(self.opener, text)
@@ -160,7 +160,7 @@ class _Outline:
             if self.list is None:
                 self.list = _List(self.opener, self.sentence)
             self.heads = self.lines = ""
-            return self.list.lead(text, place.indent + 4 * self.depth, place.marker, refers=refers)
+            return self.list.lead(text, place.indent + 4 * self.depth, place.marker, needs_last=needs_last)
         if self.list is not None and (not place.opens or place.indent or self.depth):
             self.list.go_on(text)
         elif place.opens:
@@ -201,13 +201,13 @@ class _List:
     open: list[_Item] = field(default_factory=list)
     outermost: list[str] = field(default_factory=list)
 
-    def lead(self, text: str, indent: int, marker: str, *, refers: bool) -> str:
+    def lead(self, text: str, indent: int, marker: str, *, needs_last: bool) -> str:
         """The lead of the next item, which is open from then on."""
         while self.open and self.open[-1].indent > indent + 1:
             self.open.pop()
         alike = [n for n, item in enumerate(self.open) if item.marker == marker and abs(item.indent - indent) <= 1]
         del self.open[min([*alike, _DEEPEST - 1]) :]
-        needs_sentence = not self.opener and (refers or not _SENTENCE_END.search(text))
+        needs_sentence = not self.opener and (needs_last or not _SENTENCE_END.search(text))
         lead = _joined(self.sentence if needs_sentence else self.opener, *(item.text for item in self.open))
         self.open.append(_Item(indent, marker, _leading(text)))
         if len(self.open) == 1:
@@ -224,7 +224,7 @@ class _List:
         return _joined(self.opener or self.sentence, _shortened("; ".join(self.outermost)))
 
 
-def _refers(text: str) -> bool:
+def refers(text: str) -> bool:
     """True for a sentence that begins with a pronoun, or with a bare yes or no."""
     opening = text[:_OPENING].lower()
     return clause_pattern("pronoun").match(opening) is not None and clause_pattern("no_pronoun").match(opening) is None

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from steelyard.base.errors import InputError
 from steelyard.judges.answers.cases import NOT_ASKED, Draft
+from steelyard.judges.answers.leads import refers
 from steelyard.judges.verdict import Judge, Nugget, Unit
 
 NO_CLAIMS = "no_claims"
@@ -20,10 +21,12 @@ class Refined:
     """What is refined: the sentences of one answer, or gold answer, in their order, or one gold answer as a whole.
 
     query   what was asked
+    leads   of each sentence what it is understood by, "" where nothing; empty for a gold answer as a whole
     """
 
     texts: tuple[str, ...]
     query: str = ""
+    leads: tuple[str, ...] = ()
 
 
 _LACKS = {
@@ -46,18 +49,19 @@ def ability(judge: Judge | None, name: Literal["split", "nuggets"]) -> Callable[
 
 def sentences_of(drafts: Iterable[Draft]) -> list[Refined]:
     """Sentences to be split, in the order in which `with_claims` asks for them: checkable units alone."""
+    groups = [([unit for unit in group if unit.checkable], draft) for draft in drafts for group in _groups(draft)]
     return [
-        Refined(tuple(unit.text for unit in units if unit.checkable), draft.query)
-        for draft in drafts
-        for units in _groups(draft)
+        Refined(tuple(unit.text for unit in units), draft.query, tuple(unit.lead for unit in units))
+        for units, draft in groups
     ]
 
 
 def with_claims(drafts: Sequence[Draft], judge: Judge | None) -> Iterator[Draft]:
     """The drafts with claims for units.
 
-    A claim has the place of its sentence, and cites what that cites.  A sentence without claims asserts nothing; one
-    that the judge says nothing of stays as it is.
+    A claim has the place of its sentence, and cites what that cites.  It has the lead of its sentence where it is a
+    part of that as it is, or begins with a pronoun; one that was written out is complete.  A sentence without claims
+    asserts nothing; one that the judge says nothing of stays as it is.
     """
     claims = iter(ability(judge, "split")(sentences_of(drafts)))
     for draft in drafts:
@@ -97,7 +101,12 @@ def _split(units: Sequence[Unit], claims: Sequence[tuple[str, ...] | None]) -> l
 def _claims(unit: Unit, claims: tuple[str, ...] | None) -> list[Unit]:
     if claims is None:
         return [unit]
-    return [replace(unit, text=claim) for claim in claims] or [replace(unit, no_claim=NO_CLAIMS)]
+    own = [replace(unit, text=claim, lead=unit.lead if _needs_lead(claim, unit) else "") for claim in claims]
+    return own or [replace(unit, no_claim=NO_CLAIMS)]
+
+
+def _needs_lead(claim: str, unit: Unit) -> bool:
+    return refers(claim) or claim.lower().strip(" .。") in unit.text.lower()
 
 
 def gold_answers_of(drafts: Iterable[Draft]) -> list[Refined]:

@@ -330,7 +330,8 @@ class LLMJudge(JudgingModel):
     def _splitting(self, answer: Refined) -> Iterator[ModelRequest[tuple[str, ...]]]:
         question = {"question": answer.query} if answer.query else {}
         language, items = self._language(*answer.texts), numbered_items(answer.texts)
-        yield from ModelRequest(CLAIMS, language, question, "statements", items).parts()
+        leads = {id: lead for (id, _), lead in zip(items, answer.leads, strict=False) if lead}
+        yield from ModelRequest(CLAIMS, language, question, "statements", items, leads=leads).parts()
 
     def _drawing_up(self, answer: Refined) -> ModelRequest[tuple[tuple[str, bool], ...]]:
         question = {"question": answer.query} if answer.query else {}

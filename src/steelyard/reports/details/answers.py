@@ -35,7 +35,7 @@ class UnitDetails:
     place    of that chunk in the list that the page shows, from 0; -1 where it does not
     start, end   the sentence of that chunk that supports it, in its text; -1 where none does
     correct  label of the best gold answer; "" without one
-    claim    its text, where it is no sentence of the answer
+    claim    its text, where it is no sentence of the answer;   lead   what of the answer it is understood by
     """
 
     label: str
@@ -46,6 +46,7 @@ class UnitDetails:
     end: int = -1
     correct: str = ""
     claim: str = ""
+    lead: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,16 +154,17 @@ def _parts(answer: str, sentences: Sequence[Span], marks: Sequence[Span]) -> Ite
 def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: TextOf, limits: Limits) -> UnitDetails:
     unit, row = record.units[u], record.support[u]
     claim = "" if _is_sentence(record, unit) else shortened(unit.text, limits.reason)
+    lead = shortened(unit.lead, limits.reason)
     if not unit.checkable:
         return UnitDetails("no_claim", visible(unit.no_claim), claim=claim)
     whole = record.grounded[u] if record.grounded else None
     correct = overall(record.correctness[u]) or ""
     if record.context is None:
-        return UnitDetails("no_context", correct=correct, claim=claim)
+        return UnitDetails("no_context", correct=correct, claim=claim, lead=lead)
     label = unit_verdict(record, u) or "not_found"
     best = _best_chunk(row, label)
     if best is None:
-        return UnitDetails(label, shortened(_reason(whole), limits.reason), correct=correct, claim=claim)
+        return UnitDetails(label, shortened(_reason(whole), limits.reason), correct=correct, claim=claim, lead=lead)
     chunk_id = record.context[best]
     reason = row[best].reason or _reason(whole)
     # The sentence of the chunk that supports a unit best, by its words.
@@ -170,7 +172,7 @@ def _unit(record: JudgedAnswer, u: int, places: Mapping[str, int], text_of: Text
     start, end = (best_sentence(unit.text, text_of(chunk_id) or "") if clear else None) or (-1, -1)
     return UnitDetails(
         label, shortened(reason, limits.reason), chunk=visible(chunk_id), place=places.get(chunk_id, -1),
-        start=start, end=end, correct=correct, claim=claim,
+        start=start, end=end, correct=correct, claim=claim, lead=lead,
     )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ import { goOnWith, say } from "../html/shell.js";
 import { form, keyed, named, source, visible, worded } from "./base.js";
 import { choiceOf, choicesOf, countsOf, nextOpen, nextPlace, quoteOf, withQuote } from "./computing.js";
 import {
-  asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, showCandidate, stepSentence,
-  waits,
+  asked, currentChoice, cursor, judgedOf, meanings, opinionsOf, quoteList, readingOf, scrollTexts, selected, sentenceOf, showCandidate,
+  stepSentence, waits,
 } from "./item.js";
 import {
   close, decide, decisionAt, followOthers, isOpen, keepWork, nUnfiled, note, open, raterBefore, save, undo, work,
@@ -177,7 +177,7 @@ function showItems() {
 
 function showDock(item) {
   byId("ask").textContent = asked(item, "ask");
-  byId("sentence").textContent = visible(item.hypothesis);
+  byId("sentence").replaceChildren(...sentenceOf(item));
   byId("sentence").hidden = !item.hypothesis;
   byId("opinions").replaceChildren(...opinionsOf(item));
   byId("judged").replaceChildren(...judgedOf(item, decisionAt(work.place)));

@@ -42,6 +42,7 @@ class FormItem:
     item_id      what its decision is kept under
     query        what was asked;   premises   (id, text) of the texts that it is decided by
     hypothesis   the sentence that is decided on; "" where grades or quotes are asked for
+    lead         what of its answer the sentence is understood by, shown grey before it
     table        whether the premises are a context, gold answers, or an answer
     answer       where the sentence is from, "" where that is not shown;   span   the sentence's characters in it
     places       of each premise where it is from, None where only its id is known; empty where all are
@@ -55,6 +56,7 @@ class FormItem:
     query: str
     premises: Sequence[tuple[str, str]]
     hypothesis: str = ""
+    lead: str = ""
     table: ItemTable = "grounded"
     answer: str = ""
     span: Span | None = None

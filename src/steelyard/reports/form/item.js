@@ -61,6 +61,10 @@ export function* readingOf(item, decision) {
   yield element("div", { class: "premises" }, ...item.premises.map((row, i) => premise(row, i, item, decision)));
 }
 
+// The sentence that is decided on, behind what it is understood by.
+export const sentenceOf = ({ hypothesis, lead }) =>
+  [lead ? element("span", { class: "faint" }, `${visible(lead)} `) : null, visible(hypothesis)].filter(Boolean);
+
 // Long texts can be scrolled from the keyboard, and begin where the candidate is.
 export function scrollTexts(reading) {
   for (const text of reading.querySelectorAll(".text")) {

@@ -100,7 +100,8 @@ def _item(item: FormItem, judge: str, texts: _Texts, catalogues: Mapping[str, Wo
     return {
         "item_id": item.item_id, "table": item.table, "query": texts.place(item.query),
         "premises": [(name, texts.place(text)) for name, text in item.premises],
-        "hypothesis": texts.place(item.hypothesis), "answer": texts.place(item.answer), "span": item.span,
+        "hypothesis": texts.place(item.hypothesis), "lead": texts.place(item.lead),
+        "answer": texts.place(item.answer), "span": item.span,
         "places": [None if place is None else (place.doc, place.pages) for place in item.places],
         "likely": item.likely, "candidate": item.candidate,
         "opinions": [_opinion(opinion, "", catalogues) for opinion in item.opinions],

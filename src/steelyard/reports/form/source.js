@@ -12,8 +12,8 @@ export function inlinedForm({ items, texts, ...about }, area) {
     about,
     list: () => items.map(({ item_id, judged }) => ({ item_id, isJudged: judged !== null })),
     question: async (place) => {
-      const { query, hypothesis, answer, premises, ...item } = items[place];
-      const worded = { query: texts[query], hypothesis: texts[hypothesis], answer: texts[answer] };
+      const { query, hypothesis, lead, answer, premises, ...item } = items[place];
+      const worded = { query: texts[query], hypothesis: texts[hypothesis], lead: texts[lead], answer: texts[answer] };
       return { ...item, ...worded, premises: premises.map(([name, text]) => [name, texts[text]]) };
     },
     keep(rater, text) {

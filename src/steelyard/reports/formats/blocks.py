@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -15,6 +15,9 @@ _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"
           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "<": "$<$", ">": "$>$",
           "≥": r"$\geq$", "≤": r"$\leq$", "†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$", "−": "$-$",
           "…": r"\dots{}"}  # fmt: skip
+_STYLES: Mapping[str, Callable[[str], str]] = {
+    "bold": "\x1b[1m{}\x1b[0m".format, "heading": "\x1b[1m{}\x1b[0m".format, "faint": "\x1b[2m{}\x1b[0m".format
+}  # fmt: skip
 _MARKS = ("†", "‡")
 
 
@@ -25,7 +28,7 @@ def sheet_terminal(sheet: Sheet, *, width: int | None = None, colour: bool = Fal
     """
     sheet = _printable(sheet)
     # Not a table of rich: that takes a minute for some ten thousand systems.
-    bold, dim = ("\x1b[1m{}\x1b[0m".format, "\x1b[2m{}\x1b[0m".format) if colour else (str, str)
+    bold, dim = (_STYLES["bold"], _STYLES["faint"]) if colour else (str, str)
     sizes = [max(map(cell_size, [head, *(row[c] for row in sheet.rows)])) for c, head in enumerate(sheet.header)]
     lines, left_aligned = [], sheet.columns_of_words()
     for group in _column_groups(_fitting(sizes, width, sheet.spare), sizes, width, sheet.n_labels):
@@ -165,8 +168,9 @@ def _terminal(block: Block, width: int | None, colour: bool) -> Iterator[str]:
     if isinstance(block, Sheet):
         yield from sheet_terminal(block, width=width, colour=colour).split("\n")[:-1]
     elif isinstance(block, Text):
-        bold = "\x1b[1m{}\x1b[0m".format if colour and block.style in ("bold", "heading") else str
-        yield from map(bold, _lines(block.text, None if block.style == "laid out" else width))
+        for n, line in enumerate(block.text.split("\n")):
+            styled = _STYLES.get("faint" if n in block.faint else block.style, str) if colour else str
+            yield from map(styled, _lines(line, None if block.style == "laid out" else width))
     else:
         yield from _section(block, width, colour)
 
@@ -182,7 +186,8 @@ def _section(section: Section, width: int | None, colour: bool) -> Iterator[str]
             yield from [""] * (place > 0)
             yield from map(bold, _lines(paragraph.title, width))
         # A command is copied whole, however long it is.
-        yield from [visible(paragraph.text)] if paragraph.is_command else _lines(paragraph.text, width)
+        lines = [visible(paragraph.text)] if paragraph.is_command else _lines(paragraph.text, width)
+        yield from map(_STYLES["faint"], lines) if colour and paragraph.is_faint else lines
     for place, sheet in enumerate(section.sheets):
         yield from [""] * (place > 0)
         yield from _terminal(sheet, width, colour)

@@ -20,6 +20,7 @@ from steelyard.reports.words import Words
 _ROWS, _MOST_ROWS = 12, 200
 """Rows of a table that is not folded, and of one that is: a notebook keeps all that its cells show."""
 _TITLE = '<p class="title">'
+_FAINT = '<p class="faint">'
 _STYLE = """
 .steelyard { max-width: 60rem; line-height: 1.5; font-variant-numeric: tabular-nums; }
 .steelyard p { margin: 0.3rem 0; max-width: 46rem; }
@@ -41,6 +42,7 @@ _STYLE = """
 .steelyard .best strong { font-weight: 700; }
 .steelyard ul.notes { list-style: none; margin: 0.3rem 0; padding: 0; max-width: 46rem; opacity: 0.8;
   font-size: 0.88em; }
+.steelyard .faint { opacity: 0.7; }
 .steelyard .notes li { margin: 0.2rem 0; }
 .steelyard figure { margin: 0.6rem 0; max-width: 40rem; }
 .steelyard figcaption { font-size: 0.92em; font-weight: 500; margin: 0 0 0.4rem; }
@@ -137,7 +139,7 @@ def _block(block: Block, write: Callable[..., str]) -> Iterator[str]:
     elif isinstance(block, Text):
         first, *lines = block.text.split("\n")
         yield f"{'<p>' if block.style == 'plain' else _TITLE}{escaped(first)}</p>"
-        yield from (f"<p>{prose(line)}</p>" for line in lines)
+        yield from (f"{_FAINT if n in block.faint else '<p>'}{prose(line)}</p>" for n, line in enumerate(lines, 1))
     else:
         yield f"{_TITLE}{escaped(block.title)}</p>"
         yield from map(_paragraph, block.paragraphs)
@@ -149,4 +151,5 @@ def _paragraph(paragraph: Paragraph) -> str:
     title = f"<p><strong>{escaped(paragraph.title)}</strong></p>\n" if paragraph.title else ""
     if paragraph.is_command:
         return f'{title}<pre tabindex="0">{escaped(paragraph.text)}</pre>'
-    return f"{title}<p>{prose(paragraph.text)}</p>"
+    opening = _FAINT if paragraph.is_faint else "<p>"
+    return f"{title}{opening}{prose(paragraph.text)}</p>"

@@ -103,7 +103,8 @@ def _paragraph(paragraph: Paragraph, heading: str = "h3") -> str:
     title = f"<{heading}>{escaped(paragraph.title)}</{heading}>\n" if paragraph.title else ""
     if paragraph.is_command:
         return f'{title}<pre class="command" tabindex="0">{escaped(paragraph.text)}</pre>'
-    return f"{title}<p>{prose(paragraph.text)}</p>"
+    opening = '<p class="faint">' if paragraph.is_faint else "<p>"
+    return f"{title}{opening}{prose(paragraph.text)}</p>"
 
 
 def _drawing(drawing: Drawing) -> str:

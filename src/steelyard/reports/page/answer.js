@@ -56,7 +56,7 @@ function goldBeside(judged) {
 
 // What speaks for a sentence ---------------------------------------------------------------------------------------
 
-function explained([label, reason, chunk, place, start, end, correct, claim], passages) {
+function explained([label, reason, chunk, place, start, end, correct, claim, lead], passages) {
   const text = place >= 0 && start >= 0 ? passages[place].text : null;
   const about = [verdict(label)];
   const isDecided = label === "supported" || label === "contradicted";
@@ -66,6 +66,7 @@ function explained([label, reason, chunk, place, start, end, correct, claim], pa
   return element(
     "div",
     {},
+    lead ? element("p", { class: "lead" }, say("lead", { lead })) : null,
     claim ? element("p", { class: "claim" }, claim) : null,
     element("p", {}, signed(label), " ", about.join(say("separator"))),
     text ? element("q", {}, stretches(text, [start, end])[1][0]) : null,

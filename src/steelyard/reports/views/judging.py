@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,7 +34,8 @@ _LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?::
 def judging_sections(run: JudgedRun, words: Words) -> list[Section]:
     """Counts of answers, sentences and citations, and one sentence without support."""
     sections = [verdicts_section(run.verdicts, words, run.file, run.notes)]
-    sections += [Section("unsupported", p.title, [Paragraph(p.text)]) for p in least_supported(run, words)]
+    if least := list(least_supported(run, words)):
+        sections.append(Section("unsupported", least[0].title, [replace(least[0], title=""), *least[1:]]))
     return sections
 
 
@@ -54,9 +55,18 @@ def _brief(run: JudgedRun, look: Look) -> Iterator[Block]:
     """What the judge said in sentences, the sentence with least support, and what to be careful with."""
     words, width = look.words, look.width or USUAL_WIDTH
     yield Text(words("scores.between").join(_verdict_texts(run.verdicts, words)), "bold")
-    least = [words("brief.judge.least", text=p.text) for p in least_supported(run, words, width=width * 2 // 3)]
-    notes = [*least, *careful(_cautions(run, words), look), *_asking_notes(run.verdicts, run.file, words)]
-    yield from [Text("\n".join(notes))] if notes else []
+    least = list(least_supported(run, words, width=width * 2 // 3))
+    lines = [
+        *least_lines(least, words),
+        *careful(_cautions(run, words), look),
+        *_asking_notes(run.verdicts, run.file, words),
+    ]
+    yield from [Text("\n".join(lines), faint=[n for n in (1,) if len(least) > n])] if lines else []
+
+
+def least_lines(least: Sequence[Paragraph], words: Words) -> list[str]:
+    """The paragraphs of `least_supported` as lines of a short text, the second one faint."""
+    return [words("brief.judge.least", text=own.text) if n == 0 else own.text for n, own in enumerate(least)]
 
 
 def _verdict_texts(verdicts: Verdicts, words: Words) -> Iterator[str]:
@@ -179,7 +189,7 @@ def _asking_notes(verdicts: Verdicts, file: Path | None, words: Words) -> Iterat
 
 
 def least_supported(run: JudgedRun, words: Words, *, width: int | None = None) -> Iterator[Paragraph]:
-    """The sentence with least support, with its question.
+    """The sentence with least support, with its question, and its lead, where it has one, as a faint paragraph.
 
     width   columns of a terminal that sentence, question and reason each take at most
     """
@@ -205,6 +215,8 @@ def least_supported(run: JudgedRun, words: Words, *, width: int | None = None) -
         ),
         words("judging.unsupported.title", n=len(units)),
     )
+    if first.unit.lead:
+        yield Paragraph(words("judging.unsupported.lead", lead=short(first.unit.lead)), is_faint=True)
 
 
 def reason_text(reason: str, judge: str, words: Words) -> str:
@@ -251,7 +263,8 @@ def _verdicts_data(verdicts: Verdicts) -> dict[str, Any]:
         "errors": verdicts.errors,
         "unsupported": [
             {
-                "query_id": unit.query_id, "sentence": unit.unit.text, "start": unit.unit.start, "end": unit.unit.end,
+                "query_id": unit.query_id, "lead": unit.unit.lead,
+                "sentence": unit.unit.text, "start": unit.unit.start, "end": unit.unit.end,
                 "verdict": unit.label, "score": unit.nearest.score, "reason": unit.nearest.reason,
                 "chunk_id": unit.chunk_id,
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -110,11 +110,13 @@ class Paragraph:
     """A text, and a title of its own where it has one.
 
     is_command   whether it is to be copied into a shell, and is one line, however long
+    is_faint     whether it only helps to read the one before: grey, where there are colours
     """
 
     text: str
     title: str = ""
     is_command: bool = False
+    is_faint: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,12 @@ class Text:
     """Lines of text between tables; only Markdown and HTML make headings and bold text of it.
 
     style   "laid out" is made for the width already, and no line of it is wrapped again
+    faint   numbers of lines that only help to read the one before: grey, where there are colours
     """
 
     text: str
     style: Literal["heading", "bold", "plain", "laid out"] = "plain"
+    faint: Collection[int] = ()
 
 
 Block = Text | Sheet | Section
