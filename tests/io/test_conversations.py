@@ -14,6 +14,7 @@ from steelyard.base.errors import InputError
 from steelyard.data.histories import Message, asked_text
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
+from steelyard.experiment.converting import convert
 from steelyard.judges.answers.cases import asked_cases, drafts
 
 CASES = [
@@ -53,6 +54,17 @@ def test_turns_are_read_from_files_and_memory(case: dict[str, Any], tmp_path: Pa
     row = SimpleNamespace(**{**case["row"], **objects})
     if "expectedOutcome" not in case["row"] and "reference_topics" not in case["row"]:
         assert seen(Questions([row]), Outputs([row])) == case["turns"]
+
+
+def test_convert_writes_turns_whole(tmp_path: Path) -> None:
+    source, target = tmp_path / "talks.jsonl", tmp_path / "outputs.jsonl"
+    source.write_text("".join(json.dumps(case["row"]) + "\n" for case in CASES[:3]), encoding="utf-8")
+    conversion = convert(source, target)
+    assert (conversion.n_queries, conversion.n_answers) == (4, 4)  # A turn without an answer is none of outputs.
+    questions, outputs = Questions.read(target), Outputs.read(target)
+    assert [(q.query, len(q.history), outputs.answers[q.query_id]) for q in questions] == [
+        (turn[0], turn[3], turn[1]) for case in CASES[:3] for turn in case["turns"] if turn[1]
+    ]
 
 
 def test_the_same_conversation_has_the_same_ids_in_two_files() -> None:

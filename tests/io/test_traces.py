@@ -17,6 +17,7 @@ from steelyard.base.errors import SteelyardError
 from steelyard.cli.app import app
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
+from steelyard.experiment.converting import convert
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.io import formats
 from steelyard.io.source import Source
@@ -235,6 +236,12 @@ def test_convert_writes_outputs_that_are_read_the_same(case: dict[str, Any], tmp
     assert printed.count("\n") == 1 + len(case["notes"])
     assert Outputs.read(target).digest() == Outputs.read(TRACES / case["file"]).digest()
     assert [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()] == case["lines"]
+
+
+def test_rankings_of_traces_are_written_with_the_notes(tmp_path: Path) -> None:
+    conversion = convert(TRACES / "spans_flat.jsonl", tmp_path / "run.trec")
+    assert (conversion.n_queries, conversion.n_documents, conversion.n_lost) == (3, 4, 1)
+    assert "trace_truncated" in [note.code for note in conversion.notes]
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:

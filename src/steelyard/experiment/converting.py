@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from steelyard.base import defaults
 from steelyard.base.choices import FileKind, OnDuplicate
@@ -78,34 +78,44 @@ def convert(
         truth = Truth.read(located, on_duplicate=on_duplicate, format=format)
         n_lost = write_truth(truth.frame, Path(target), safe_csv=safe_csv)
         return Conversion(kind, len(truth) - n_lost, len(truth.gain), n_lost)
-    if isinstance(located, Source) and _is_jsonl(target) and (outputs := _whole_outputs(located, format)) is not None:
-        lines, notes = outputs
-        read = Outputs(lines)  # Refuses what no command could read.
-        write_text(target, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    outputs = _whole_outputs(located, format) if isinstance(located, Source) else None
+    if outputs is not None and _is_jsonl(target):
+        read = Outputs(outputs.lines)  # Refuses what no command could read.
+        write_text(target, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in outputs.lines))
         n_documents = read.run.frame["doc_id"].drop_nulls().len()
-        return Conversion(kind, len(lines), n_documents, 0, len(read.answers), tuple(notes))
+        return Conversion(kind, len(outputs.lines), n_documents, 0, len(read.answers), outputs.notes)
     run = Run.read(located, format=format)
     frame = run.checked_frame(on_duplicate)
     n_lost = write_run(frame, Path(target), run.name, safe_csv=safe_csv)
     n_documents = frame["doc_id"].len() - frame["doc_id"].null_count()
-    return Conversion(kind, frame["query_id"].n_unique() - n_lost, n_documents, n_lost)
+    n_queries, notes = frame["query_id"].n_unique() - n_lost, () if outputs is None else outputs.notes
+    return Conversion(kind, n_queries, n_documents, n_lost, notes=notes)
 
 
 def _is_jsonl(target: str | Path) -> bool:
     return BY_SUFFIX.get(Path(strip_compression(Path(target).name)[0]).suffix.lower()) == "jsonl"
 
 
-def _whole_outputs(source: Source, format: str | None) -> tuple[list[dict[str, Any]], Sequence[Note]] | None:
-    """Lines of outputs with their questions, and notes on them; None of a file that holds neither traces nor rows."""
+class _WholeOutputs(NamedTuple):
+    """Lines of outputs with their questions, and notes on what they lack."""
+
+    lines: list[dict[str, Any]]
+    notes: Sequence[Note] = ()
+
+
+def _whole_outputs(source: Source, format: str | None) -> _WholeOutputs | None:
+    """The outputs in a file of traces, or in rows of another tool; None of any other file."""
     traces = open_traces(source, format) if format is None or format in TRACE_FORMATS else None
     if traces is not None:
-        return [line for _, line in traces.lines], traces.notes
+        return _WholeOutputs([line for _, line in traces.lines], traces.notes)
     own = format or sniff(source)
     if not holds_rows(source, own):
         return None
     rows = list(read_rows(source, own, source.stem))
-    asked = ({key: line[key] for key in _OF_QUESTIONS if line.get(key) is not None} for _, line in question_lines(rows))
-    return [{**of, **line} for of, (_, line) in zip(asked, output_lines(rows, source.name), strict=True)], ()
+    asked = {
+        line["query_id"]: {key: line[key] for key in _OF_QUESTIONS if line.get(key)} for _, line in question_lines(rows)
+    }
+    return _WholeOutputs([{**asked[line["query_id"]], **line} for _, line in output_lines(rows, source.name)])
 
 
 _OF_QUESTIONS = ("query_id", "query", "history", "conversation")

@@ -70,7 +70,9 @@ def output_lines(rows: Iterable[Placed], name: str) -> Iterator[tuple[str, dict[
         if texts and ids:
             _check_lengths(texts, ids, "retrieved_contexts", where)
             items: list[Any] | None = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
-        elif texts is None and ids is None and fields["response"] is not None:
+        elif texts is None and ids is None:
+            if fields["response"] is None:
+                continue  # Nothing is known of this question, which is missing.
             items = None  # Nobody knows what it rests on; an empty list says that it rests on nothing.
         else:
             items = ids or [_item(item, documents) for item in texts or []]
