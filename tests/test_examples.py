@@ -89,6 +89,20 @@ def test_zh_cmrc2018(tmp_path: Path) -> None:
     assert again == lines
 
 
+def test_zh_course() -> None:
+    done = run("zh_course")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    n_right, n = map(int, re.findall(r"^(\d+) of (\d+) sentences as people say$", done.stdout, re.MULTILINE)[0])
+    assert (n, lines[-1]) == (28, "no answer: q20")
+    assert n_right >= 25
+    assert "  ✗     ✗    （以下物品可以带入实验室：）食品和饮料" in lines
+    readme = (EXAMPLES / "zh_course" / "README.md").read_text("utf-8")
+    assert f"{n} 句中有 {n_right} 句一致" in readme
+    shown = readme.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert shown == lines[: len(shown)]
+
+
 @pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])
 def test_without_data(example: str, tmp_path: Path) -> None:
     done = run(example, "--data", tmp_path)

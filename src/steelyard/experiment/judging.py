@@ -139,8 +139,8 @@ def judge(
                 class or an object with such a method `judge`, or "module:object"
     tables      which verdicts are wanted: "support" of units by each chunk, "joint" by all that they cite,
                 "correctness" by the gold answers, "said" of gold units by the answer, "reach" of gold units by each
-                chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and,
-                where they are named, "grounded", of units by the whole context at once, and "context_relevance", whether
+                chunk, "nuggets" of the question by the answer, "relevance" of the answer, by a model alone; and
+                where they are named "grounded", of units by the whole context at once, and "context_relevance", whether
                 each chunk is of use for the answer, by a model, in the same call as "support"
     answer_units   what is judged: sentences, or claims, into which a language model splits them first
     new_nuggets   whether a language model draws up nuggets for questions that have none, from their gold answer
