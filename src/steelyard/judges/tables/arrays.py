@@ -147,8 +147,8 @@ def _floats(values: pl.Series) -> Floats:
 
 @lru_cache(maxsize=64)
 def _uncited(text: str, context: tuple[str, ...] = ()) -> str:
-    """A text without citation marks; records of parts of one answer follow each other, and have its whole text."""
-    marks = citation_marks(text, context)
+    """A text without marks that name something; records of parts of one answer follow each other, with its text."""
+    marks = [mark for mark in citation_marks(text, context) if mark.targets or mark.text.startswith("<")]
     starts = [0, *(mark.end for mark in marks)]
     return "".join(text[i:j] for i, j in zip(starts, [*(mark.start for mark in marks), len(text)], strict=True))
 
