@@ -29,7 +29,9 @@ _REMEMBERED = 100_000
 class EmbeddingJudge:
     """The largest cosine between a unit and the sentences of the premise, 0 where it is negative.
 
-    A unit is embedded behind its lead.  It says supported or not_found, and never contradicted: a sentence and its negation have nearly the same vector.
+    A unit is embedded behind its lead.
+
+    It says supported or not_found, and never contradicted: a sentence and its negation have nearly the same vector.
 
     model        a folder or a name on the hub (`steelyard.services.models.local.ModelName`), or the server's name
                  for it

@@ -131,10 +131,18 @@ def _is_denied(hypothesis: Reading, premise: Reading, lead: Reading | None) -> b
         return False
     if not (stance.has_marks or premise.has_marks) or (lead is None and premise.quotes(hypothesis)):
         return False
-    alike = [clause.whole for sentence in _alike(words, premise, _ALIKE) for clause in sentence.parts(words)]
-    return bool(alike) and all(
-        contradicts(stance.polarity, stance.vocabulary, clause.polarity, clause.vocabulary) for clause in alike
+    sentences = _alike(words, premise, _ALIKE)
+    clauses = [clause for sentence in sentences for clause in sentence.parts(words)]
+    return bool(sentences) and any(
+        all(contradicts(stance.polarity, stance.vocabulary, text.polarity, text.vocabulary) for text in nearest)
+        for nearest in (_nearest(words, sentences), _nearest(words, clauses))
     )
+
+
+def _nearest(words: Set[str], alike: Sequence[Sentence]) -> list[Reading]:
+    """Those that have most of some words, behind their leads."""
+    common = [len(words & text.whole.vocabulary) for text in alike]
+    return [text.whole for text, n in zip(alike, common, strict=True) if n == max(common)]
 
 
 def _alike(words: Set[str], premise: Reading, share: float) -> list[Sentence]:

@@ -44,6 +44,7 @@ _REMEMBERED = 2_000_000
 """Characters of texts that are read once, at some 50 bytes each."""
 _MARKED = re.compile(b"x+")
 _ITEM = re.compile(r"[-*+•①-⑳]|\(?[0-9a-z]{1,2}[.)、]|[（(]?[一二三四五六七八九十][）)、]")
+_MOSTLY = 0.75
 _CLAUSE = re.compile(r"(?:(?! but | while | whereas )[^,;，；])+")
 _ENDED = re.compile(r"[.。！!？?：:]\s*$")
 
@@ -285,9 +286,12 @@ class Sentence(Reading):
         return [Sentence(text, self.start, self.end, self.lead) for text in texts] if len(texts) > 1 else []
 
     def parts(self, words: Set[str]) -> list[Sentence]:
-        """Clauses that have as many of some words as the whole sentence has; it as a whole, where none has."""
-        n_words = len(words & self.whole.vocabulary)
-        return [clause for clause in self.clauses if len(words & clause.whole.vocabulary) >= n_words] or [self]
+        """Clauses with most of some words, where that is nearly all that the sentence has; else it as a whole."""
+        common = [len(words & clause.whole.vocabulary) for clause in self.clauses]
+        most = max(common, default=0)
+        if most < _MOSTLY * len(words & self.whole.vocabulary):
+            return [self]
+        return [clause for clause, n in zip(self.clauses, common, strict=True) if n == most] or [self]
 
 
 def leads_in(text: str) -> bool:
