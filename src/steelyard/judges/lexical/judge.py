@@ -67,27 +67,27 @@ def restated(hypothesis: Reading, premise: Reading) -> list[Quantity]:
     return [quantity for quantity in hypothesis.quantities if quantity.keys & premise.amounts]
 
 
-def other_quantities(hypothesis: Reading, premise: Reading) -> Set[str]:
-    """Forms of words in quantities instead of which the premise has others.
+def other_quantities(hypothesis: Reading, premise: Reading, missing: Set[str]) -> Set[str]:
+    """Forms of words in quantities instead of which the premise has others of their kind, or with another unit.
 
-    Those of which the premise has a number in another quantity; and those without a number, as "half an hour", where it
-    has another one of their kind.
+    missing   numbers that the premise lacks; quantities with these are left out
 
-    >>> sorted(other_quantities(Reading("It lasts 9 hours."), Reading("It lasts 9 days.")))
+    >>> sorted(other_quantities(Reading("It lasts 9 hours."), Reading("It lasts 9 days."), frozenset()))
     ['9', 'hour']
     """
     others = [
         quantity
         for quantity in hypothesis.quantities
-        if quantity.keys.isdisjoint(premise.amounts) and _is_elsewhere(quantity, premise)
+        if quantity.keys.isdisjoint(premise.amounts)
+        and quantity.numbers.isdisjoint(missing)
+        and _has_other(premise, quantity)
     ]
     return hypothesis.within(others) - hypothesis.within(restated(hypothesis, premise)) if others else frozenset()
 
 
-def _is_elsewhere(quantity: Quantity, premise: Reading) -> bool:
-    if quantity.numbers:
-        return not quantity.numbers.isdisjoint(premise.measured)
-    return quantity.is_sure and not quantity.dimensions.isdisjoint(premise.dimensions)
+def _has_other(premise: Reading, quantity: Quantity) -> bool:
+    is_of_kind = quantity.is_sure and not quantity.dimensions.isdisjoint(premise.dimensions)
+    return is_of_kind or not quantity.numbers.isdisjoint(premise.measured)
 
 
 def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[WordPair]:
@@ -319,7 +319,7 @@ class LexicalJudge:
         numbers = hypothesis.numbers - known.vocabulary if self.numbers else frozenset()
         if self.numbers and ONE not in known.vocabulary and not hypothesis.single.isdisjoint(premise.counts):
             numbers |= {ONE}
-        units = other_quantities(hypothesis, premise) - numbers if self.units else frozenset()
+        units = other_quantities(hypothesis, premise, numbers) if self.units else frozenset()
         dates = beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset()
         return MissingNumbers(numbers, units, dates) if numbers or units or dates else NOTHING_MISSING
 

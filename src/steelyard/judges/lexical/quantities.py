@@ -34,10 +34,10 @@ class Quantity(NamedTuple):
 
 _CHINESE_DIGITS = "〇零一二两三四五六七八九"
 _CHINESE_NUMERALS = f"{_CHINESE_DIGITS}十百千万亿廿卅"
-_DIGITS = r"(?<![0-9])[0-9]{1,15}(?:,[0-9]{3}){0,4}(?:\.[0-9]{1,9})?"
+_DIGITS = r"(?<![0-9第])[0-9]{1,15}(?:,[0-9]{3}){0,4}(?:\.[0-9]{1,9})?"
 _SCALED = rf"{_DIGITS}(?:\s?(?:hundred|thousand|million|billion|trillion|bn|k)(?![^\W_])|[百千万亿]{{1,2}})?"
 _CHINESE = (
-    f"(?:(?<![{_CHINESE_NUMERALS}])[{_CHINESE_DIGITS}十廿卅][{_CHINESE_NUMERALS}]{{0,14}}"
+    f"(?:(?<![{_CHINESE_NUMERALS}第])[{_CHINESE_DIGITS}十廿卅][{_CHINESE_NUMERALS}]{{0,14}}"
     f"(?:点[{_CHINESE_DIGITS}]{{1,9}}[百千万亿]{{0,2}})?|半)"
 )
 _SMALL = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -145,6 +145,9 @@ def _keys(value: float, units: list[Unit]) -> list[str]:
     return [f"{value * unit.factor:.8g} {unit.dimension}" for unit in units]
 
 
+_OF_RATE = re.compile("[最可能收要只共限付交缴给]")  # what follows 一天 where it is "a day"
+
+
 def _measured(folded: str) -> Iterator[Quantity]:
     for match in _MEASURED.finditer(folded):
         value = _value(match["amount"])
@@ -155,7 +158,8 @@ def _measured(folded: str) -> Iterator[Quantity]:
         end = match.end()
         if match["unit"] in ("%", "percent") and folded.startswith((" off", " discount"), end):
             keys.append(f"{1 - value / 100:.8g} price")
-        yield _quantity(folded, (match.start("amount"), end), keys, is_sure=match["amount"] not in ("a", "an"))
+        is_rate = match["amount"] in ("a", "an") or (match["amount"] == "一" and _OF_RATE.match(folded, end) is not None)
+        yield _quantity(folded, (match.start("amount"), end), keys, is_sure=not is_rate)
         if match["low"] and (low := _value(match["low"])) is not None:
             yield _quantity(folded, match.span("low"), _keys(low, ALL_UNITS[match["unit"]]))
 

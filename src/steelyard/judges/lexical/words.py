@@ -315,7 +315,8 @@ def _numeral_parts(match: re.Match[str]) -> list[Part]:
         ends = (chinese_number(digit + match["scale"]) for digit in match["about"])
         parts = [(form, start + i, start + i + 1) for i, form in enumerate(ends)]
     else:
-        form = ONE if match["number"] == "一" and not match["unit"] else chinese_number(match["number"])
+        is_day = match["unit"] in ("日", "号")
+        form = ONE if match["number"] == "一" and not is_day else chinese_number(match["number"])
         parts = [(form, *match.span("number"))]
     return [*parts, unit] if unit else parts
 
