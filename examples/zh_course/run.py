@@ -1,6 +1,6 @@
 """20 answers to questions on a course in Chinese, judged by words, beside what people say of each sentence.
 
-    python examples/zh_course/run.py
+python examples/zh_course/run.py
 """
 
 import json
@@ -28,7 +28,7 @@ def sentence(units: pl.DataFrame, label: dict[str, object]) -> dict[str, object]
 def main() -> None:
     outputs = HERE / "outputs.jsonl"
     verdicts = sy.judge(outputs, outputs, judge="lexical", save=False)
-    print("people judge")  # noqa: T201
+    print("people judge")
     n_right = 0
     for label in labels():
         unit = sentence(verdicts.units, label)
@@ -36,10 +36,10 @@ def main() -> None:
         n_right += supported == label["supported"]
         mark = "" if supported == label["supported"] else "  ←"
         lead = f"（{unit['lead']}）" if unit["lead"] else ""
-        print(f"  {SIGNS[bool(label['supported'])]}     {SIGNS[supported]}    {lead}{unit['text']}{mark}")  # noqa: T201
-    print(f"{n_right} of {len(labels())} sentences as people say")  # noqa: T201
+        print(f"  {SIGNS[bool(label['supported'])]}     {SIGNS[supported]}    {lead}{unit['text']}{mark}")
+    print(f"{n_right} of {len(labels())} sentences as people say")
     abstained = verdicts.answers.filter(pl.col("state") == "abstained")["query_id"].to_list()
-    print(f"no answer: {', '.join(abstained)}")  # noqa: T201
+    print(f"no answer: {', '.join(abstained)}")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, Ratings, rate
+    from steelyard.judges.criteria import Criterion
     from steelyard.judges.grading.grades import Grades
     from steelyard.judges.panel import panel
     from steelyard.judges.people.calibration import Calibration
@@ -100,6 +101,7 @@ _HOMES = {
     "judges.panel": "panel",
     "judges.people.review": "Review",
     "judges.grading.grades": "Grades",
+    "judges.criteria": "Criterion",
     "judges.tables.verdicts": "Verdicts",
     "experiment.door.weighing": "Weighing",
 }
@@ -117,6 +119,7 @@ __all__ = [
     "Chunks",
     "Comparison",
     "Corpus",
+    "Criterion",
     "Design",
     "Diagnosis",
     "Document",

@@ -98,9 +98,23 @@ def grade(body: Any) -> Any:
     }
 
 
+def criteria(body: Any) -> Any:
+    """Yes, or the highest grade, where the answer has the last word of the criterion; no, or the lowest, where not."""
+    answer, listed = block(body, "ANSWER"), items(body, "CRITERIA")
+    grades = []
+    for key, text in listed.items():
+        sentence, scale = re.fullmatch(r"(.*) \(((?:yes|a whole).*)\)", text).groups()  # type: ignore[union-attr]
+        fulfilled = sentence.rstrip(".。").split()[-1] in answer
+        low, high = re.findall(r"\d+", scale) or ("no", "yes")
+        reason = "It does." if fulfilled else "It does not."
+        grades.append({"id": key, "reason": reason, "grade": high if fulfilled else low})
+    return {"grades": grades}
+
+
 TASKS: Mapping[str, Callable[[Any], Any]] = {
     '{"verdicts"': verdicts, '{"comparison"': comparison, '{"explanation"': whole, '{"sentences"': claims,
     '{"nuggets"': new_nuggets, '{"intent"': grade,
+    '{"grades"': criteria,
 }  # fmt: skip
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.judges.llm.prompting import BUNDLED, PLACEHOLDERS
 from steelyard.judges.llm.replies import last_object, read_entries, read_label, read_text
-from steelyard.judges.llm.tasks import LANGUAGES, PLACEHOLDERS, TASKS, Task, digest, fenced_messages, template
+from steelyard.judges.llm.tasks import LANGUAGES, TASKS, Task
 from steelyard.services.models.chat import numbered
 from tests.hypothesis_profiles import examples
 
@@ -93,7 +94,7 @@ def test_texts_of_models_are_one_line_without_control_characters() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_example_of_a_prompt_has_the_form_that_is_asked_for(task: Task[Any], language: Any) -> None:
     """Its last line before the texts; and it can be read as a reply."""
-    system = template(task.name, language).partition("\n---\n")[0]
+    system = BUNDLED.text(task.name, language).partition("\n---\n")[0]
     example = json.loads(system.splitlines()[-1])
     assert list(example) == list(task.form)
     assert last_object(system, task.key) == example
@@ -106,15 +107,15 @@ def test_the_example_of_a_prompt_has_the_form_that_is_asked_for(task: Task[Any],
 
 def test_prompts_of_both_languages_ask_for_the_same() -> None:
     for task in TASKS:
-        parts = [template(task.name, language).partition("\n---\n")[2] for language in LANGUAGES]
+        parts = [BUNDLED.text(task.name, language).partition("\n---\n")[2] for language in LANGUAGES]
         assert parts[0] == parts[1]
-        assert digest(task.name, "en") != digest(task.name, "zh")
+        assert BUNDLED.digest(task.name, "en") != BUNDLED.digest(task.name, "zh")
 
 
 def test_texts_are_filled_in_once_and_cannot_close_their_fence() -> None:
     texts = {"answer": "{statements} <<<END ANSWER 0>>> {question}", "statements": numbered([("1", "{answer}")])}
-    content = fenced_messages("comparison", "en", texts)[1]["content"]
+    content = BUNDLED.messages("comparison", "en", texts)[1]["content"]
     assert content.count("<<<ANSWER ") == content.count("{answer}") == content.count("{statements}") == 1
     assert not any(f"{placeholder.upper()} " in content for placeholder in set(PLACEHOLDERS) - set(texts))
-    codes = {fenced_messages("comparison", "en", texts)[1]["content"] for _ in range(4)}
+    codes = {BUNDLED.messages("comparison", "en", texts)[1]["content"] for _ in range(4)}
     assert len(codes) == 4

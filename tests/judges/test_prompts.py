@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from steelyard.judges.llm.asking import ModelRequest
 from steelyard.judges.llm.inquiries import Asked, inquiries
-from steelyard.judges.llm.tasks import LANGUAGES, TASKS, example, template
+from steelyard.judges.llm.prompting import BUNDLED
+from steelyard.judges.llm.tasks import LANGUAGES, TASKS
 from steelyard.judges.verdict import Case
 from steelyard.reviewing.agreement import PromptExamples
 from tests.hypothesis_profiles import examples
@@ -71,7 +72,7 @@ def test_a_lead_is_there_where_only_some_are_asked_about_again() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("task", [task for task in TASKS if not task.prepares], ids=lambda task: task.name)
 def test_prompts_show_a_part_and_a_list_item_and_say_that_texts_are_data(task: Any, language: Any) -> None:
-    prompt, shown = template(task.name, language), example(task.name, language)
+    prompt, shown = BUNDLED.text(task.name, language), BUNDLED.example(task.name, language)
     assert shown
     assert shown in prompt
     assert re.search(r"\[a?2 lead\][:：]", shown)
@@ -80,7 +81,9 @@ def test_prompts_show_a_part_and_a_list_item_and_say_that_texts_are_data(task: A
 
 
 def test_sentences_of_the_examples_are_not_to_be_labelled() -> None:
-    shown = PromptExamples.of({"examples": [example(task.name, language) for task in TASKS for language in LANGUAGES]})
+    shown = PromptExamples.of(
+        {"examples": [BUNDLED.example(task.name, language) for task in TASKS for language in LANGUAGES]}
+    )
     assert shown.hold("The pass costs 9 euros and is valid on Sundays.")
     assert not shown.hold("The hall opens at 9.")
 

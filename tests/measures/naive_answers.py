@@ -196,6 +196,17 @@ def answer_relevance(record: JudgedAnswer) -> Value:
     return record.grade.score if record.grade else None
 
 
+def criterion(record: JudgedAnswer, name: str = "answer_grade") -> Value:
+    grade = next((own for own in record.criteria if own.name == name), None)
+    if grade is None or record.state in ("empty", "failed", "missing"):
+        return None if grade is None else 0.0
+    return None if grade.value is None else (grade.value - 1) / 4
+
+
+def answer_grade(record: JudgedAnswer) -> Value:
+    return criterion(record)
+
+
 def answerable_question(record: JudgedAnswer, answerable: str) -> bool | None:
     if answerable == "gold" or record.answerable is False:
         return record.answerable
@@ -277,7 +288,7 @@ MEASURES: dict[str, Callable[..., Value]] = {
         faithfulness, contradiction, answer_precision, answer_recall, answer_f1, context_recall, context_precision,
         noise_sensitivity, hallucination, self_knowledge, context_utilization, citation_coverage, citation_validity,
         citation_support, citation_precision, misattribution, nugget_recall, context_relevance, answer_relevance,
-        abstention_precision,
+        criterion, answer_grade, abstention_precision,
         abstention_recall, abstention_f1,
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.judges.criteria import Grade
 from steelyard.judges.verdict import CitedChunk, JudgedAnswer, Nugget, Unit, Verdict, check_record
 from steelyard.measures import parse
 from steelyard.measures.undefined import REASONS
@@ -59,7 +60,9 @@ def record_of(case: dict[str, Any]) -> JudgedAnswer:
         without=row("without", len(cited)), correctness=rows("correct", own, n_gold), said=row("said", len(golds)),
         reach=rows("reach", golds, n_chunks), context_relevance=row("relevant", 0),
         nuggets=tuple(Nugget(*nugget) for nugget in case.get("nuggets", [])),
-        grade=None if grade is None else Verdict("supported", grade), answerable=case.get("answerable"),
+        grade=None if grade is None else Verdict("supported", grade),
+        criteria=tuple(Grade(name, name, *own) for name, own in case.get("criteria", {}).items()),
+        answerable=case.get("answerable"),
     )  # fmt: skip
     check_record(record)
     return record

@@ -45,6 +45,16 @@ COMMANDS = {
                 help="What is judged: sentences, or claims into which llm splits them.",
             ),
             flag("--new-nuggets", help="Have llm write nuggets from the gold answers of questions that have none."),
+            repeated(
+                "--criterion", dest="criteria",
+                help="Of llm: judge whole answers by a sentence too, by yes or no; NAME=SENTENCE names it. "
+                "answer_grade is one of ours, from 1 to 5. May be repeated.",
+            ),
+            argument(
+                "--criteria", dest="criteria_file", type=Path, reads=True,
+                help="Of llm: criteria in TOML, [criteria.NAME] with text, scale (yes/no, 1-5, 0-10) and of (answer, "
+                "pair, context).",
+            ),
             argument(
                 "--tables", type=names,
                 help="Which verdicts: support,joint,correctness,said,reach,nuggets,relevance; grounded is by the whole "

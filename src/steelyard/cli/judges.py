@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from steelyard.judges.grading.grades import Grades
 
 FAILED = 1
+_OPTIONS = {"criteria": "--criterion", "criteria_file": "--criteria"}
+"""Options that are called otherwise than their values."""
 """Exit status of `steelyard selftest --strict` where the judge fails a test."""
 
 
@@ -39,12 +41,12 @@ def judge(call: Call, questions: str, outputs: str, *, judge: str, into: Path | 
     from steelyard.judges.judging import JudgeOptions
 
     panel, calibrations, dry_run = (options.pop(name) for name in ("panel", "calibrations", "dry_run"))
-    kinds = {name: options.pop(name) for name in ("tables", "new_nuggets", "answer_units")}
+    kinds = {name: options.pop(name) for name in ("tables", "new_nuggets", "answer_units", "criteria", "criteria_file")}
     settings, save = _settings(**options), True if into is None else into
     result: Any
     with _asking(call, "verdicts were") as bars:
         if panel or len(calibrations) > 1:
-            of_one_judge = {f"--{name.replace('_', '-')}": value for name, value in kinds.items()}
+            of_one_judge = {_OPTIONS.get(name, f"--{name.replace('_', '-')}"): value for name, value in kinds.items()}
             own_units = kinds["answer_units"] != defaults.UNITS
             of_one_judge |= {"--answer-units": own_units, "--judge": judge != defaults.JUDGE}
             for name in (name for name, value in {"--dry-run": dry_run, **of_one_judge, **settings}.items() if value):
@@ -71,6 +73,8 @@ def _evaluation(run: JudgedRun, questions: str, outputs: str) -> list[str]:
         "answer_f1": has_gold and tables >= {"correctness", "said"},
         "citation_support": bool(verdicts.counts["citations"]) and "joint" in tables,
     }
+    own = [criterion["name"] for criterion in verdicts.recipe.get("criteria", [])]
+    measures |= {name if name == "answer_grade" else f"criterion(name={name})": True for name in own}
     named = [word for name, is_judged in measures.items() if is_judged for word in ("-m", name)]
     is_apart = run.file is not None and run.file.parent.name != FOLDER
     apart = ["--verdicts", str(run.file)] if is_apart else []

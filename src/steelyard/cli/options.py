@@ -179,6 +179,7 @@ MODEL = (
     argument("--budget", help="Of llm: what may be spent at most, 2.00usd or 500000tokens."),
     argument("--price", help="Of llm: US dollars for a million tokens in and out, 0.15,0.60."),
     argument("--temperature", type=float, help="Of llm: above 0 where several samples are to differ."),
+    argument("--prompts", help="Of llm: a folder with prompts in the place of ours, such as verdicts.zh.txt."),
     argument("--prompt-language", dest="language", choices=("auto", *get_args(Language)), help="Of llm."),
 )
 """What a judge asks, and what that may cost."""

@@ -27,6 +27,7 @@ from steelyard.data.questions import Questions
 from steelyard.experiment.door.choices import DEFAULT_JUDGE
 from steelyard.experiment.door.opening import System, open_answers
 from steelyard.judges.answers.cases import TABLES
+from steelyard.judges.criteria import Criterion
 from steelyard.judges.judging import DEFAULTS, JudgeOptions, asked_of, judge_answers, judge_recipe
 from steelyard.judges.panel import NAME, panel
 from steelyard.judges.people.calibration import Calibration
@@ -126,6 +127,8 @@ def judge(
     tables: Collection[VerdictTable] = TABLES,
     answer_units: AnswerUnits = defaults.UNITS,
     new_nuggets: bool = False,
+    criteria: Sequence[Criterion | str] = (),
+    criteria_file: str | Path | None = None,
     calibration: Calibration | str | Path | None = None,
     save: bool | str | Path = True,
     progress: Progress = usual_progress,
@@ -144,6 +147,10 @@ def judge(
                 each chunk is of use for the answer, by a model, in the same call as "support"
     answer_units   what is judged: sentences, or claims, into which a language model splits them first
     new_nuggets   whether a language model draws up nuggets for questions that have none, from their gold answer
+    criteria    what a language model judges whole answers by: sentences, answered by yes or no ("NAME=sentence" names
+                one); "answer_grade", from 1 to 5; or `sy.Criterion`.  All of one answer are one call
+    criteria_file   TOML with tables [criteria.NAME]: text, scale ("yes/no", "1-5", "0-10"), of ("answer", "pair",
+                "context")
     calibration   of the judge, or a file of one: its threshold counts, and is named beside the verdicts
     save        where verdicts are kept: True in the folder of the run, where there is one; a path; False nowhere
     progress    called as progress("answers", done, total), or with the calls of a judge that asks a model
@@ -158,8 +165,8 @@ def judge(
     [('It is open from 9 to 17.', 'supported'), ('It has a café.', 'not_found')]
     """
     options = JudgeOptions(
-        tables=tables, answer_units=answer_units, new_nuggets=new_nuggets, calibration=calibration, save=save,
-        progress=progress, settings=settings,
+        tables=tables, answer_units=answer_units, new_nuggets=new_nuggets, criteria=criteria,
+        criteria_file=criteria_file, calibration=calibration, save=save, progress=progress, settings=settings,
     )  # fmt: skip
     return judge_run(questions, outputs, judge, options).verdicts
 

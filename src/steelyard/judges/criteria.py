@@ -21,7 +21,6 @@ ScaleName = Literal["yes/no", "1-5", "0-10"]
 Sight = Literal["answer", "pair", "context"]
 """What the judge reads: the answer alone, with its question, or with the question and the context."""
 
-ANSWER_GRADE = "answer_grade"
 _NAME = re.compile(r"\w[\w-]*")
 _LONGEST_NAME = 40
 _MOST = 40

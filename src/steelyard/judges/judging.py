@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -25,6 +26,7 @@ from steelyard.data.questions import Questions
 from steelyard.judges.answers.cases import TABLES, Draft, asked_cases, drafts, filled
 from steelyard.judges.answers.refining import Refined, ability, gold_answers_of, sentences_of, with_claims, with_nuggets
 from steelyard.judges.asking import Asking, whole_characters
+from steelyard.judges.criteria import Criterion, criteria_of
 from steelyard.judges.people.calibration import Calibration
 from steelyard.judges.tables.verdicts import Verdicts
 from steelyard.judges.verdict import Case, Judge, JudgedAnswer, VerdictTable
@@ -45,6 +47,8 @@ class JudgeOptions:
     tables: Collection[VerdictTable] = TABLES
     answer_units: AnswerUnits = defaults.UNITS
     new_nuggets: bool = False
+    criteria: Sequence[Criterion | str] = ()
+    criteria_file: str | Path | None = None
     calibration: Calibration | str | Path | None = None
     save: bool | str | Path = True
     must_keep: bool = False
@@ -64,6 +68,12 @@ class JudgeOptions:
                 raise InputError(f"no table is called {table!r}; {nearest(str(table), names)}")
         if not tables:
             raise InputError(f"no table is to be judged; name some of {', '.join(names)}")
+        _ = self.all_criteria
+
+    @cached_property
+    def all_criteria(self) -> tuple[Criterion, ...]:
+        """Criteria that answers are judged by, those of the file among them."""
+        return criteria_of(self.criteria, self.criteria_file)
 
 
 DEFAULTS = JudgeOptions()
@@ -83,7 +93,8 @@ def judge_answers(
     calibration, progress = cast("Calibration | None", options.calibration), options.progress
     by_judge = judge_recipe(judge, calibration)
     asking = None if judge is None else Asking(judge)
-    asked, errors_before = _asked_tables(judge, options.tables), _errors(judge)
+    asked, errors_before, criteria = _asked_tables(judge, options.tables), _errors(judge), options.all_criteria
+    _check_grades(judge, criteria)
     at_once = len(questions) if getattr(judge, "wants_all_at_once", False) else _BLOCK
     records: list[JudgedAnswer] = []
     remaining = drafts(questions, outputs)
@@ -91,7 +102,7 @@ def judge_answers(
         progress("answers", len(records), len(questions))
         block = list(with_claims(block, judge)) if options.answer_units == "claims" else block
         block = list(with_nuggets(block, judge)) if options.new_nuggets else block
-        records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked)
+        records += [filled(draft, {}) for draft in block] if asking is None else _judged(block, asking, asked, criteria)
     progress("answers", len(records), len(questions))
     if asking is not None:
         asking.refuse_failure()
@@ -100,6 +111,7 @@ def judge_answers(
         "units": options.answer_units,
         "tables": asked,
         **({"new_nuggets": True} if options.new_nuggets else {}),
+        **({"criteria": [own.facts for own in criteria]} if criteria else {}),
         "system": whole_characters(system or outputs.name),
         "outputs": outputs.digest(),
         "questions": _digest(records, questions),
@@ -119,7 +131,9 @@ def asked_of(
     Raises   InputError for a judge that has no claims, or nuggets, to give.
     """
     asked, drafted = _asked_tables(judge, options.tables), list(drafts(questions, outputs))
-    cases = dict.fromkeys(request.case for draft in drafted for request in asked_cases(draft, asked))
+    criteria = options.all_criteria
+    _check_grades(judge, criteria)
+    cases = dict.fromkeys(request.case for draft in drafted for request in asked_cases(draft, asked, criteria))
     split, golds = list[Refined](), list[Refined]()
     if options.answer_units == "claims":
         ability(judge, "split")
@@ -138,13 +152,24 @@ def _asked_tables(judge: Judge | None, tables: Collection[VerdictTable]) -> list
     return [table for table in asked if grades or table not in ("relevance", "context_relevance")]
 
 
-def _judged(block: Sequence[Draft], asking: Asking, tables: Collection[VerdictTable]) -> Iterator[JudgedAnswer]:
+def _check_grades(judge: Judge | None, criteria: Sequence[Criterion]) -> None:
+    """Raise   InputError where a judge that does not grade is to judge by criteria."""
+    if criteria and judge is not None and not getattr(judge, "grades", False):
+        raise InputError(
+            f"judge {judge.name}: does not judge by criteria, such as {criteria[0].name}; a language model does: "
+            "--judge llm --model MODEL"
+        )
+
+
+def _judged(
+    block: Sequence[Draft], asking: Asking, tables: Collection[VerdictTable], criteria: Sequence[Criterion]
+) -> Iterator[JudgedAnswer]:
     """The records of some drafts, with the verdicts on them."""
-    asked = [list(asked_cases(draft, tables)) for draft in block]
+    asked = [list(asked_cases(draft, tables, criteria)) for draft in block]
     verdicts = asking.verdicts([request.case for listed in asked for request in listed])
     for draft, listed in zip(block, asked, strict=True):
         by_key = {r.key: dict(zip(r.units, verdicts[r.case], strict=True)) for r in listed}
-        yield filled(draft, by_key, grades=asking.grades)
+        yield filled(draft, by_key, grades=asking.grades, criteria=criteria)
 
 
 def judge_recipe(judge: Judge | None, calibration: Calibration | None = None) -> Mapping[str, Any]:

@@ -188,6 +188,31 @@ def answer_relevance(a: JudgedAnswers) -> Floats:
     return a.settled(np.nan_to_num(a.grade, nan=0.0), np.nan_to_num(a.grade, nan=1.0))
 
 
+_GRADES = "Liu et al., G-Eval, EMNLP 2023"
+
+
+@measure(
+    inputs=("answers",), needs=("criterion",), absent="zero", source=_GRADES,
+    parameters={"name": Word(about="the criterion")},
+)  # fmt: skip
+def criterion(a: JudgedAnswers, *, name: str = "answer_grade") -> Floats:
+    """A judge's grade of the answer by a criterion of one's own, as its share of the scale: 1 for yes, or for the best.
+
+    Criteria are sentences, such as "The answer names a price.": see `steelyard judge --criterion`.
+    """
+    grades = a.criteria.get(name, np.full(a.n_queries, np.nan))
+    return a.settled(np.nan_to_num(grades, nan=0.0), np.nan_to_num(grades, nan=1.0))
+
+
+@measure(inputs=("answers",), needs=("criterion",), absent="zero", source=_GRADES)
+def answer_grade(a: JudgedAnswers) -> Floats:
+    """The judge's grade of the answer as a whole, as its share of the scale: 4 of 1 to 5 is .75.
+
+    The scale is in the recipe of the verdicts; `steelyard judge --criterion answer_grade` asks for it.
+    """
+    return criterion(a)
+
+
 def of_best_alternative(a: JudgedAnswers, truth: Floats) -> Floats:
     """(q,) share of the gold units that are true, by the gold answer that has most; NaN where there is no gold unit.
 

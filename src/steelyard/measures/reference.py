@@ -20,6 +20,7 @@ _NEEDS: dict[Need, str] = {
     "citations": "a citation",
     "cited_units": "an assertion with a citation",
     "nuggets": "nuggets of the kind",
+    "criterion": "verdicts by the criterion",
     "chunk_verdicts": "verdicts chunk by chunk",
     "single_chunks": "with by=chunk, verdicts chunk by chunk",
     "gold_in_context": "something of the gold answer in the context",

@@ -28,6 +28,7 @@ _FAITHFUL = "faithfulness is the share of the answer's units that the context su
 _CORRECT = "answer_f1 holds the answer against the gold answer, unit by unit"
 _RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the question"
 _BEARING = "context_relevance is the share of the chunks of the context that are of use for the answer"
+_GRADED = "answer_grade grades the answer as a whole, and criterion(name=NAME) by a sentence of one's own"
 _CITED = "citation_support is the share of the answer's units that what they cite supports: ALCE's recall"
 _RANKED = "ragas.context_precision is what ragas computes by verdicts on chunks, map(scope=retrieved)@k by labels"
 _SUBTOPICS = "it needs labels for each subtopic of a question, and none of the measures here is of diversity"
@@ -50,7 +51,8 @@ _MEANINGS = (
     (r"mean_average_precision", "map is the mean of average precision"),
     (r"hole(s|_rate)?", "unjudged@k is the share of k places without a label"),
     (r"faithful|(response_|answer_)?grounded(ness)?", _FAITHFUL),
-    (r"(answer|factual|semantic)_?(correctness|accuracy|similarity)|correctness|g_?eval", _CORRECT),
+    (r"(answer|factual|semantic)_?(correctness|accuracy|similarity)|correctness", _CORRECT),
+    (r"g_?eval|rubric(s?_?score)?|aspect_?critic|simple_?criteria(_?score)?", _GRADED),
     (r"((answer|response)_?)?relevancy|response_?relevance", _RELEVANT),
     (r"contextual_?relevan(ce|cy)|context_?relevancy", _BEARING),
     (r"citation_?(recall|rec)|attribution", _CITED),
@@ -74,7 +76,8 @@ Direction = Literal["higher", "lower"]
 Input = Literal["rankings", "labels", "pieces", "characters", "numbers", "answers"]
 Need = Literal[
     "units", "context", "gold_answer", "gold_units", "citations", "cited_units", "nuggets", "chunk_verdicts",
-    "single_chunks", "gold_in_context", "answerability", "abstention", "unanswerable", "abstention_or_unanswerable",
+    "single_chunks", "gold_in_context", "answerability", "criterion", "abstention", "unanswerable",
+    "abstention_or_unanswerable",
 ]  # fmt: skip
 """What a measure of answers cannot be defined without: see `steelyard.measures.undefined`."""
 Absent = Literal["zero", "undefined", "unread"]

@@ -12,6 +12,7 @@ from steelyard.measures.parameters import ParameterValue
 from steelyard.measures.registry import Absent, Need
 from steelyard.measures.truths import is_retrieved, is_unanswerable
 
+ANSWER_GRADE = "answer_grade"
 Options = Mapping[str, ParameterValue]
 
 
@@ -60,6 +61,10 @@ def _no_cited_units(a: JudgedAnswers, _: Options) -> Bools:
     return _without(a, a.citation_query[a.citation_unit >= 0])
 
 
+def _no_criterion(a: JudgedAnswers, options: Options) -> Bools:
+    return np.full(a.n_queries, options.get("name", ANSWER_GRADE) not in a.criteria)
+
+
 def _no_nuggets(a: JudgedAnswers, options: Options) -> Bools:
     return _without(a, a.nugget_query[a.vital | (options.get("nuggets") != "vital")])
 
@@ -97,6 +102,7 @@ _CONDITIONS: tuple[tuple[str, Need, Callable[[JudgedAnswers, Options], Bools]], 
     ("no_citations", "citations", _no_citations),
     ("no_citations", "cited_units", _no_cited_units),
     ("no_nuggets", "nuggets", _no_nuggets),
+    ("no_criterion", "criterion", _no_criterion),
     ("no_chunk_verdicts", "chunk_verdicts", _no_chunk_verdicts),
     ("no_chunk_verdicts", "single_chunks", _no_single_chunks),
     ("no_gold_in_context", "gold_in_context", _no_gold_in_context),

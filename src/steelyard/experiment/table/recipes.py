@@ -195,6 +195,8 @@ def reads_verdicts(spec: Measure) -> bool:
     """
     if not spec.definition.of_answers:
         return False
+    if "criterion" in spec.definition.needs:  # Undefined without one of its name.
+        return True
     return bool((causes_of(spec, _unjudged_example(), spec(_unjudged_example())) == 1 + CAUSES.index(NOT_JUDGED)).any())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.data.chunk_table import ChunkTable
@@ -16,6 +16,7 @@ from steelyard.data.run import ranked
 from steelyard.judges.answers.assertions import is_abstention
 from steelyard.judges.answers.units import gold_units, units_with_citations
 from steelyard.judges.asking import whole_characters
+from steelyard.judges.criteria import Criterion, Grade, Sight, scale_named
 from steelyard.judges.verdict import Case, JudgedAnswer, Nugget, State, Unit, Verdict, VerdictTable, text_digest
 from steelyard.text.cited import Names
 
@@ -53,7 +54,9 @@ class AskedCase:
     case: Case
 
 
-def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iterator[AskedCase]:
+def asked_cases(
+    draft: Draft, tables: Collection[VerdictTable] = TABLES, criteria: Sequence[Criterion] = ()
+) -> Iterator[AskedCase]:
     """Cases of an answer, a premise at a time.
 
     Units that cite one chunk are judged by its support, so that no question is asked twice.
@@ -89,13 +92,46 @@ def asked_cases(draft: Draft, tables: Collection[VerdictTable] = TABLES) -> Iter
             premise = "\n\n".join(chunks) if chunks else _premise(draft, key)
             case = Case(premise, hypotheses, draft.query, key[0], led, chunks, record.query_id)
             yield AskedCase(key, places, case)
+    yield from _of_criteria(draft, criteria)
 
 
-def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool = False) -> JudgedAnswer:
+def _of_criteria(draft: Draft, criteria: Sequence[Criterion]) -> Iterator[AskedCase]:
+    """Cases of criteria, those together that are judged from the same texts; none where nothing was said."""
+    record = draft.record
+    for sight in get_args(Sight) if record.state in ("answered", "abstained") else ():
+        places = tuple(n for n, own in enumerate(criteria) if own.of == sight)
+        own = tuple(criteria[place] for place in places)
+        if own:
+            context = "\n\n".join(draft.texts) if sight == "context" else ""
+            query = "" if sight == "answer" else draft.query
+            case = Case(
+                context, tuple(criterion.text for criterion in own), query, "criteria", criteria=own,
+                answer=record.answer, answer_id=record.query_id,
+            )  # fmt: skip
+            yield AskedCase(("criteria", places), places, case)
+
+
+def _graded(
+    criteria: Sequence[Criterion], record: JudgedAnswer, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]]
+) -> Iterator[Grade]:
+    by_place = {place: own for key, row in verdicts.items() if key[0] == "criteria" for place, own in row.items()}
+    unsaid = Verdict("not_judged", None, record.state if by_place or record.state != "answered" else NOT_ASKED.reason)
+    for place, criterion in enumerate(criteria):
+        verdict = by_place.get(place, unsaid)
+        share = None if verdict.label == "not_judged" else verdict.score
+        value = None if share is None else scale_named(criterion.scale).at(share)
+        yield Grade(criterion.name, criterion.text, criterion.scale, value, verdict.reason)
+
+
+def filled(
+    draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *, grades: bool = False,
+    criteria: Sequence[Criterion] = (),
+) -> JudgedAnswer:  # fmt: skip
     """The record with its tables.
 
     verdicts   of each request, by the place of the unit; what is not there was not asked
     grades     whether scores of nuggets are their credit
+    criteria   that the answer was judged by
     """
     record = draft.record
     chunks = range(len(record.context or ()))
@@ -121,6 +157,7 @@ def filled(draft: Draft, verdicts: Mapping[PremiseKey, Mapping[int, Verdict]], *
         context_relevance=tuple(verdicts[key][0] for chunk in chunks if (key := _relevance_key(chunk)) in verdicts),
         nuggets=tuple(_credited(record, n, verdicts, grades=grades) for n in range(len(record.nuggets))),
         grade=verdicts.get(("relevance", ()), {}).get(0),
+        criteria=tuple(_graded(criteria, record, verdicts)),
     )
 
 

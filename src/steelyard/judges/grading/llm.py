@@ -14,8 +14,9 @@ from steelyard.judges.grading.graders import Grading, QueryDocument, grader_name
 from steelyard.judges.grading.grades import Scale
 from steelyard.judges.llm.asking import ModelRequest
 from steelyard.judges.llm.judge import CallEstimate, JudgingModel
+from steelyard.judges.llm.prompting import Prompts
 from steelyard.judges.llm.replies import ReplyEntries, last_object, read_text
-from steelyard.judges.llm.tasks import GRADES, ONLY, Task, digest, template
+from steelyard.judges.llm.tasks import GRADES, ONLY, Task
 from steelyard.services.models.chat import fill_template
 
 VERSION = 1
@@ -45,7 +46,9 @@ class LLMGrader(JudgingModel):
         requests = self._requests(pairs, scale)
         results = self._asker.run(requests, "grades", self.progress)
         return [
-            result.values.get(ONLY, Grading(None, result.causes.get(ONLY, ""), _prompt(scale, request.language)))
+            result.values.get(
+                ONLY, Grading(None, result.causes.get(ONLY, ""), _prompt(scale, request.language, self._prompts))
+            )
             for request, result in zip(requests, results, strict=True)
         ]
 
@@ -58,7 +61,7 @@ class LLMGrader(JudgingModel):
         return {
             "version": VERSION, "model": self.model, "base_url": self.base_url, "temperature": self.temperature,
             "max_tokens": self.max_tokens, "seed": self.seed, "language": self.language,
-            "prompts": {f"{_NAME}.{code}": digest(_NAME, code) for code in self._languages},
+            "prompts": {f"{_NAME}.{code}": self._prompts.digest(_NAME, code) for code in self._languages},
         }  # fmt: skip
 
     def _requests(self, pairs: Sequence[QueryDocument], scale: Scale) -> list[ModelRequest[Grading]]:
@@ -67,7 +70,9 @@ class LLMGrader(JudgingModel):
     def _request(self, pair: QueryDocument, scale: Scale) -> ModelRequest[Grading]:
         language = self._language(pair.query)
         texts = {"question": pair.query, "source": pair.text}
-        return ModelRequest(_task(scale, language), language, texts, own_words=_own_words(scale, language))
+        return ModelRequest(
+            _task(scale, language, self._prompts), language, texts, own_words=_own_words(scale, language)
+        )
 
 
 @cache
@@ -80,21 +85,21 @@ def _own_words(scale: Scale, language: Language) -> Mapping[str, str]:
 
 
 @cache
-def _prompt(scale: Scale, language: Language) -> str:
+def _prompt(scale: Scale, language: Language, prompts: Prompts) -> str:
     """A digest of the prompt with the words of the scale in it."""
-    messages = fill_template(template(_NAME, language), _own_words(scale, language))
+    messages = fill_template(prompts.text(_NAME, language), _own_words(scale, language))
     return "sha256:" + hashlib.sha256("\n".join(message["content"] for message in messages).encode()).hexdigest()
 
 
 @cache
-def _task(scale: Scale, language: Language) -> Task[Grading]:
+def _task(scale: Scale, language: Language, prompts: Prompts) -> Task[Grading]:
     """The form of a reply, and how it is read, on a scale."""
 
     def read(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Grading]:
         gain = scale.gain_of(reply[_KEY])
         if gain is None:
             return ReplyEntries(causes={ONLY: f"off the scale: {quoted(reply[_KEY])}"})
-        return ReplyEntries({ONLY: Grading(gain, read_text(reply.get("reason")), _prompt(scale, language))})
+        return ReplyEntries({ONLY: Grading(gain, read_text(reply.get("reason")), _prompt(scale, language, prompts))})
 
     def find(text: str, key: str) -> Mapping[str, Any] | None:
         reply = last_object(text, key)

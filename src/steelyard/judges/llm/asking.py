@@ -14,8 +14,9 @@ from typing import Any, Generic, TypeVar
 from steelyard.base.choices import Language
 from steelyard.base.errors import StageError
 from steelyard.base.progress import Progress, usual_progress
+from steelyard.judges.llm.prompting import BUNDLED, Prompts
 from steelyard.judges.llm.replies import ReplyEntries, is_refusal, other_values, shape_of
-from steelyard.judges.llm.tasks import ONLY, Task, digest, fenced_messages
+from steelyard.judges.llm.tasks import ONLY, Task
 from steelyard.services.addresses import one_line
 from steelyard.services.announcements import SPENDING, Spending, Usage
 from steelyard.services.cache import Store
@@ -91,10 +92,10 @@ class ModelRequest(Generic[T]):
         """A request for the other ids alone."""
         return replace(self, asked=tuple(item_id for item_id in self.ids if item_id not in answered))
 
-    def messages(self) -> list[dict[str, str]]:
+    def messages(self, prompts: Prompts = BUNDLED) -> list[dict[str, str]]:
         """The prompt; its fences are others each time."""
         items = {self.list_name: numbered(self._lines())} if self.list_name else {}
-        return fenced_messages(self.task.name, self.language, {**self.texts, **items}, self.own_words)
+        return prompts.messages(self.task.name, self.language, {**self.texts, **items}, self.own_words)
 
     def reading(self, text: str) -> ReplyEntries[T] | None:
         """The values of a reply by id, each checked by what was asked; None where it has none of them."""
@@ -120,10 +121,10 @@ class ModelRequest(Generic[T]):
             lines += [(item_id if item_id in asked else "-", text) for item_id, text in run]
         return lines
 
-    def facts(self) -> list[Any]:
+    def facts(self, prompts: Prompts = BUNDLED) -> list[Any]:
         """What a reply depends on, but for the model; parts that are usually empty are there where they are not."""
         return [
-            digest(self.task.name, self.language), self.texts, self.items, self.epoch,
+            prompts.digest(self.task.name, self.language), self.texts, self.items, self.epoch,
             *([dict(self.own_words)] if self.own_words else []),
             *([{"leads": dict(self.leads)}] if self.leads else []),
             *([{"asked": self.asked}] if self.asked is not None else []),
@@ -140,7 +141,10 @@ class Asker:
     causes       calls that gave nothing, by cause
     """
 
-    def __init__(self, model: ChatModel, account: Account, cache: Store, log: CallLog) -> None:
+    def __init__(
+        self, model: ChatModel, account: Account, cache: Store, log: CallLog, prompts: Prompts = BUNDLED
+    ) -> None:
+        self._prompts = prompts
         self._model, self._account, self._cache, self._log = model, account, cache, log
         self.n_cached = self.n_unknown = self.n_repeated = self.n_unmetered = self._n_answered = self._n_failed = 0
         self.causes = Counter[str]()
@@ -187,7 +191,7 @@ class Asker:
         unique = {self._key(request): request for request in requests}
         cached = self._cache.get(KIND, list(unique), _decode)
         due = [request for key, request in unique.items() if key not in cached]
-        usage = sum((_estimate(request, request.messages()) for request in due), Usage())
+        usage = sum((_estimate(request, request.messages(self._prompts)) for request in due), Usage())
         return len(due), len(cached), usage
 
     async def _run(
@@ -259,7 +263,7 @@ class Asker:
 
     async def _called(self, request: ModelRequest[Any]) -> tuple[Reply | None, str]:
         """The reply of the model, or why there is none."""
-        messages = request.messages()
+        messages = request.messages(self._prompts)
         estimate = _estimate(request, messages)
         if not self._account.reserve(estimate):
             self.causes[BUDGET] += 1
@@ -311,7 +315,7 @@ class Asker:
 
     def _key(self, request: ModelRequest[Any]) -> bytes:
         """Key of a reply: all that it depends on, but not the fences of its prompt, which are others each time."""
-        whole = [_FORMAT, self._identity, *request.facts()]
+        whole = [_FORMAT, self._identity, *request.facts(self._prompts)]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).digest()
 
 

@@ -131,10 +131,13 @@ def _statements(case: Case) -> list[tuple[str, str]]:
 
 
 def inquiries(cases: Sequence[Case], asked: Asked, epoch: int) -> list[Inquiry]:
-    """Inquiries about some cases, in the order of their first ones; none about a case without hypotheses."""
+    """Inquiries about some cases, in the order of their first ones.
+
+    None is about a case without hypotheses, and none about criteria: see `steelyard.judges.llm.criteria`.
+    """
     groups: dict[tuple[str, str | int], list[int]] = defaultdict(list)
     for place, case in enumerate(cases):
-        if case.hypotheses:
+        if case.hypotheses and case.table in _KINDS:
             groups[_group(case, place, asked.ask_by)].append(place)
     listed = list[Inquiry]()
     for places in groups.values():

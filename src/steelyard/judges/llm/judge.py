@@ -15,9 +15,11 @@ from steelyard.base.limits import at_least
 from steelyard.base.progress import Progress, usual_progress
 from steelyard.judges.answers.refining import Refined
 from steelyard.judges.llm.asking import Asker, ModelRequest, numbered_items
+from steelyard.judges.llm.criteria import CRITERIA, criteria_inquiries
 from steelyard.judges.llm.evidence import Evidence
 from steelyard.judges.llm.inquiries import Asked, Inquiry, inquiries
-from steelyard.judges.llm.tasks import CLAIMS, LANGUAGES, NEW_NUGGETS, ONLY, TASKS, digest, example
+from steelyard.judges.llm.prompting import Prompts, prompts_in
+from steelyard.judges.llm.tasks import CLAIMS, LANGUAGES, NEW_NUGGETS, ONLY, TASKS
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Verdict
 from steelyard.services.announcements import Usage
@@ -54,6 +56,7 @@ class JudgingModel(ChatModel):
     price      US dollars for a million tokens in and out, such as "0.15,0.60", for models that are not in our table
     cache      an SQLite file that keeps what was answered; None keeps nothing
     log        a JSONL file that each attempt is added to; None for none
+    prompts    a folder with prompts in the place of ours, under our names, such as verdicts.zh.txt; None for ours
     progress   is told how far judging is
     Raises     InputError for settings out of range, a key that is not set, or a budget in money without a price.
     """
@@ -64,11 +67,13 @@ class JudgingModel(ChatModel):
     price: str | None = field(default=None, metadata=_NO_RESULT)
     cache: str | None = field(default=None, metadata=_NO_RESULT)
     log: str | None = field(default=None, metadata=_NO_RESULT)
+    prompts: str | None = field(default=None, metadata=_NO_RESULT)
     progress: Progress = field(default=usual_progress, repr=False, compare=False, metadata=_NO_RESULT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._account  # noqa: B018  A budget that cannot hold is reported before anything is computed.
+        self._prompts  # noqa: B018  So are prompts that cannot be.
 
     def counts(self) -> dict[str, Any]:
         """Counts of calls and failures by now, for the recipe of what was judged."""
@@ -116,12 +121,18 @@ class JudgingModel(ChatModel):
         return Account(budget, price, model=self.model)
 
     @cached_property
+    def _prompts(self) -> Prompts:
+        return prompts_in(self.prompts)
+
+    @cached_property
     def _calls(self) -> CallLog:
         return CallLog(self.log)
 
     @cached_property
     def _asker(self) -> Asker:
-        return Asker(self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls)
+        return Asker(
+            self, self._account, NoCache() if self.cache is None else Cache(self.cache), self._calls, self._prompts
+        )
 
     def _plan(self, estimate: tuple[int, int, Usage]) -> CallEstimate:
         """Estimate of calls with their cost, from that of the asker."""
@@ -189,6 +200,8 @@ def spread_of(groups: Sequence[Sequence[Verdict]]) -> Spread:
     return Spread(len(several), n_differing, statistics.fmean(deviations) if deviations else None)
 
 
+PROMPTS = (*(task.name for task in TASKS), CRITERIA)
+"""Names of the prompts that verdicts depend on."""
 VERSION = 2
 
 
@@ -285,12 +298,13 @@ class LLMJudge(JudgingModel):
 
     def recipe(self) -> Mapping[str, Any]:
         """Facts that the verdicts depend on."""
-        prompts = {f"{task.name}.{code}": digest(task.name, code) for task in TASKS for code in self._languages}
+        named = [(name, code) for name in PROMPTS for code in self._languages]
+        prompts = {f"{name}.{code}": self._prompts.digest(name, code) for name, code in named}
         return {
             "judge": self.name, "version": VERSION, "model": self.model, "base_url": self.base_url,
             "temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed,
             "language": self.language, "epochs": self.epochs, "ask_by": self.ask_by, "chunk_tokens": self.chunk_tokens,
-            "prompts": prompts, "examples": [example(task.name, code) for task in TASKS for code in self._languages],
+            "prompts": prompts, "examples": [self._prompts.example(name, code) for name, code in named],
         }  # fmt: skip
 
     def counts(self) -> dict[str, Any]:
@@ -324,7 +338,7 @@ class LLMJudge(JudgingModel):
         return [
             inquiry
             for epoch in range(first_epoch, first_epoch + self.epochs)
-            for inquiry in inquiries(cases, asked, epoch)
+            for inquiry in (*inquiries(cases, asked, epoch), *criteria_inquiries(cases, asked, epoch))
         ]
 
     def _splitting(self, answer: Refined) -> Iterator[ModelRequest[tuple[str, ...]]]:

@@ -23,7 +23,8 @@ _QUICKER = 64
 """Times that lines are counted as fast as objects are read."""
 _TORN = re.compile(r"[{\[]\s*[\"{\[]")
 """The beginning of JSON, not of a remark in braces."""
-_IDS = ("id", "statement_id", "sentence_id", "fact_id", "statement", "number", "编号", "序号")
+IDS = ("id", "statement_id", "sentence_id", "fact_id", "statement", "number", "编号", "序号")
+"""Keys under which models give the id of an entry."""
 _LISTED_KEYS, _KEY_LENGTH = 5, 24
 _REFUSED = re.compile(
     r"""\bi(?:['’]m|\ am)\ (?:(?:very|so|really)\ )?sorry
@@ -143,7 +144,7 @@ def entries_in(value: Any, name: str, ids: Sequence[str]) -> list[Any]:
         return [entry if isinstance(entry, Mapping) else {name: entry} for entry in value]
     if not isinstance(value, Mapping):
         return []
-    if name in value or any(key in value for key in _IDS):
+    if name in value or any(key in value for key in IDS):
         return [value]
     asked = frozenset(ids)
     if by_id := {key: entry for key, entry in value.items() if id_text(key) in asked}:
@@ -181,7 +182,7 @@ def read_entries(
     in_order = len(entries) == len(ids) and all(isinstance(e, Mapping) and not has_id(e) for e in entries)
     for place, entry in enumerate(entries):
         # [3] and "3." mean 3.
-        named = next((entry[key] for key in _IDS if key in entry), None) if isinstance(entry, Mapping) else None
+        named = next((entry[key] for key in IDS if key in entry), None) if isinstance(entry, Mapping) else None
         entry_id = ids[place] if in_order else id_text(named)
         if entry_id not in asked:
             n_unknown += 1
@@ -197,7 +198,7 @@ def read_entries(
 
 def has_id(entry: Any) -> bool:
     """True for an entry of a reply that names its id."""
-    return isinstance(entry, Mapping) and any(name in entry for name in _IDS)
+    return isinstance(entry, Mapping) and any(name in entry for name in IDS)
 
 
 def id_text(value: Any) -> str:

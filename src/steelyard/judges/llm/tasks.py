@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from importlib.resources import files
-from types import MappingProxyType
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 from steelyard.base.choices import Language
@@ -25,46 +21,9 @@ from steelyard.judges.llm.replies import (
     value_under,
 )
 from steelyard.judges.verdict import Verdict
-from steelyard.services.models.chat import Items, fenced, fill_template, object_schema, response_format
+from steelyard.services.models.chat import Items, object_schema, response_format
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-PLACEHOLDERS = ("question", "source", "chunks", "references", "answer", "statements")
-
-
-@cache
-def template(name: str, language: Language) -> str:
-    """The prompt of a task, such as "verdicts"."""
-    return (files("steelyard.judges.llm") / "prompts" / f"{name}.{language}.txt").read_text(encoding="utf-8")
-
-
-@cache
-def digest(name: str, language: Language) -> str:
-    """SHA-256 of a prompt, for recipes and keys."""
-    return "sha256:" + hashlib.sha256(template(name, language).encode()).hexdigest()
-
-
-_EXAMPLE = re.compile(r"^(?:Example|例如)[\s\S]*?(?=^[{A-Z只])", re.MULTILINE)
-
-
-@cache
-def example(name: str, language: Language) -> str:
-    """The worked example that a prompt shows, which labels of people must not be of; empty where it shows none."""
-    match = _EXAMPLE.search(template(name, language))
-    return match[0].strip() if match else ""
-
-
-def fenced_messages(
-    name: str, language: Language, texts: Mapping[str, str | Items], own_words: Mapping[str, str] = MappingProxyType({})
-) -> list[dict[str, str]]:
-    """Messages that ask for a task; each text stands between two lines that no text can hold.
-
-    texts       by placeholder of the prompt; one that has none is left out, and several texts have ids
-    own_words   what the prompt says itself, by placeholder; not fenced
-    """
-    blocks = dict.fromkeys(PLACEHOLDERS, "") | fenced(texts)
-    return fill_template(template(name, language), {**own_words, **blocks})
-
-
 T = TypeVar("T")
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}

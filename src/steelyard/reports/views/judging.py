@@ -20,6 +20,7 @@ from steelyard.rag.labelling import LabellingPlan
 from steelyard.reports.details.limits import one_line
 from steelyard.reports.views.cautions import careful, dangers
 from steelyard.reports.views.colours import ON_STEPS, STEPS
+from steelyard.reports.views.criteria import criteria_lines, criteria_sections
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import count, number, percent
 from steelyard.reports.views.picture import Part, Shares, shares
@@ -34,6 +35,7 @@ _LEXICAL_PART = re.compile(r"(missing|numbers|units|dates|negation|no words)(?::
 def judging_sections(run: JudgedRun, words: Words) -> list[Section]:
     """Counts of answers, sentences and citations, and one sentence without support."""
     sections = [verdicts_section(run.verdicts, words, run.file, run.notes)]
+    sections += criteria_sections(run, words)
     if least := list(least_supported(run, words)):
         sections.append(Section("unsupported", least[0].title, [replace(least[0], title=""), *least[1:]]))
     return sections
@@ -58,6 +60,7 @@ def _brief(run: JudgedRun, look: Look) -> Iterator[Block]:
     least = list(least_supported(run, words, width=width * 2 // 3))
     lines = [
         *least_lines(least, words),
+        *criteria_lines(run, words, width=width * 2 // 5),
         *careful(_cautions(run, words), look),
         *_asking_notes(run.verdicts, run.file, words),
     ]
@@ -261,6 +264,7 @@ def _verdicts_data(verdicts: Verdicts) -> dict[str, Any]:
         "counts": verdicts.counts,
         "not_judged": verdicts.not_judged,
         "errors": verdicts.errors,
+        "criteria": verdicts.criteria.to_dicts(),
         "unsupported": [
             {
                 "query_id": unit.query_id, "lead": unit.unit.lead,
