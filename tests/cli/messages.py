@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TypeVar
@@ -150,7 +151,7 @@ class Reader:
     def _returned(self, name: str, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
         for function, where in self._nearest(self._tree.functions[name], scope):
             inner = Scope(where.file, (function, *where.functions))
-            for node in ast.walk(function):
+            for node in _steps(function):
                 if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
                     yield node.value, inner
 
@@ -181,8 +182,15 @@ class Reader:
         return [item for item in items if item[1].file == scope.file] or items
 
 
+@cache
+def _steps(function: Function) -> list[ast.AST]:
+    """Where a function assigns or gives back something."""
+    kinds = ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.Return | ast.Yield
+    return [node for node in ast.walk(function) if isinstance(node, kinds)]
+
+
 def _assigned(name: str, function: Function) -> Iterator[ast.expr]:
-    for node in ast.walk(function):
+    for node in _steps(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=own)], value=value) if own == name:
                 yield value

@@ -666,7 +666,9 @@ def test_agreement_is_of_the_leaderboards() -> None:
 PARTS = {"x": np.arange(30) < 20, "y": np.arange(30) >= 10, "alone": np.arange(30) == 3}
 
 
-@pytest.mark.parametrize("test", [*TESTS, "tukey"])
+@pytest.mark.parametrize(
+    "test", [pytest.param(test, marks=[pytest.mark.slow] * (test == "randomization")) for test in (*TESTS, "tukey")]
+)
 def test_a_segment_is_a_comparison_of_its_own(test: str) -> None:
     values = drawn(4, m=2)
     whole = beside_first(scores_of(values), test=test)

@@ -125,7 +125,7 @@ class TestNovel:
             ((start, end),) = novel.locator.find(passage)
             assert " ".join(novel.text[start:end].split()) == " ".join(passage.split())
 
-    @pytest.mark.parametrize("rerank", [None, "lexical"])
+    @pytest.mark.parametrize("rerank", [None, pytest.param("lexical", marks=SLOW)])
     @pytest.mark.parametrize("name", ["bm25", *(pytest.param(name, marks=SLOW) for name in ("lsa", "hybrid"))])
     def test_six_pipelines(self, novel: Novel, vectors_of_the_novel: Path, name: str, rerank: str | None) -> None:
         """Measures of spans equal a count of single characters: what passages 2 and 3 share counts once."""
@@ -151,6 +151,7 @@ class TestNovel:
             assert got == [0, 0, 0, 0]
             assert {"novel#11", "novel#672", "novel#673"} <= {p.chunk_id for p in deep[20:60]}
 
+    @SLOW
     def test_by_texts_a_passage_that_a_border_cuts_is_found_by_the_half_of_it(self, novel: Novel) -> None:
         """Our chunks hold passages 1 and 3 whole; 2 is cut apart, and whole in two chunks together."""
         chunks = sy.Chunks.of([sy.Document("novel", novel.text)], Recursive(1000, 100).spans)
@@ -278,7 +279,7 @@ class TestChinese:
         ("settings", "ndcg", "recall"),
         [
             ({"index": {"kind": "bm25", "chinese": "words"}}, (0.96, 0.995), 0.98),
-            ({"index": {"kind": "bm25", "chinese": "bigrams"}}, (0.96, 0.995), 0.98),
+            pytest.param({"index": {"kind": "bm25", "chinese": "bigrams"}}, (0.96, 0.995), 0.98, marks=SLOW),
             pytest.param(
                 {"index": "dense", "embed": {"kind": "lsa", "chinese": "words"}}, (0.90, 0.98), 0.96, marks=SLOW
             ),
@@ -316,6 +317,7 @@ class TestChinese:
                 assert {context[start:end] for start, end in found} <= {answer.strip()}
                 assert {start for start, _ in found} <= set(raw)
 
+    @SLOW
     def test_answers_as_quotes(self, chinese: Chinese) -> None:
         """The first reference answer is verbatim everywhere, and small chunks show it nearly always."""
         system = sy.Pipeline(chinese.folder, chunk={"kind": "recursive", "size": 120, "overlap": 20}, k=10)

@@ -76,6 +76,7 @@ def test_labels_without_scores_are_strata() -> None:
     assert [stratum.name for stratum in strata_of(equal, 40)] == ["supported 1-1"]
 
 
+@pytest.mark.slow
 def test_every_member_is_as_likely_as_its_stratum_says() -> None:
     verdicts, times = verdicts_of(15), Counter[str]()
     first = sampled(verdicts, "grounded", 20, seed=0, system="s")

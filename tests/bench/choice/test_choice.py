@@ -353,6 +353,7 @@ def test_quality_net_benefit_and_price_choose_three_that_are_good_enough() -> No
         assert nets == pytest.approx([0, 6.0, 7.5, 6.5], abs=0.01)
 
 
+@pytest.mark.slow
 def test_none_is_preferred_that_is_not_shown_to_be_good_enough() -> None:
     """A free one whose gain is not shown, one that costs more than it brings in, and one without a price."""
     free = {**THREE, "free": np.clip(HITS + 0.005 + 0.2 * NOISE, 0, 1)}
@@ -382,6 +383,7 @@ def test_one_that_is_further_below_the_best_than_the_margin_may_still_bring_in_t
     )
 
 
+@pytest.mark.slow
 def test_net_benefits_that_are_not_told_apart_are_named() -> None:
     twin = np.clip(THREE["middle"] - 0.001 + 0.05 * NOISE, 0, 1)
     (rows,) = by_preference({**THREE, "twin": twin}, {**PRICES, "twin": 0.019}, "net")
