@@ -169,11 +169,12 @@ _LAST_VERB = re.compile(r"(?:\b(?:is|are|was|were)(?: to)?(?: either)?|[是为�
 _SHORT_WORDS, _SHORT_CHINESE = 6, 12
 
 
-def no_claim(text: str, *, stands_above: bool = True) -> str:
+def no_claim(text: str, *, stands_above: bool = True, leads_list: bool = False) -> str:
     """Reason for which a sentence asserts nothing; empty where it may assert something, also in doubt.
 
     text          without citation marks
     stands_above  whether nothing follows it in its line, but something below
+    leads_list    whether an item of a list is below: what a line with a colon says is then judged with each item
 
     Reasons: no_words, heading, sources, question, lead_in, greeting, thanks, courtesy, hedge, offer, and admission,
     where all that is said is that there is no answer.
@@ -191,7 +192,7 @@ def no_claim(text: str, *, stands_above: bool = True) -> str:
     plain = plain.strip("*_ \t>")
     if _is_question(plain) and not clause_pattern("knowing_question").search(plain):
         return "question"
-    if plain.endswith((":", "：")) and _leads_in(plain, stands_above):
+    if plain.endswith((":", "：")) and _leads_in(plain, stands_above, leads_list):
         return "lead_in"
     return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
 
@@ -212,13 +213,17 @@ def _lists_sources(plain: str) -> bool:
     return not (listed.endswith((".", "。", "!", "！")) and clause_pattern("finite").search(listed))
 
 
-def _leads_in(plain: str, stands_above: bool) -> bool:
+def _leads_in(plain: str, stands_above: bool, leads_list: bool) -> bool:
     """True for a sentence with a colon at its end that says only that something follows."""
     if any(unicodedata.category(character) == "Nd" for character in plain):
         return False
     if clause_pattern("lead_in").search(plain):
         return True
-    if clause_pattern("counting").search(plain) or clause_pattern("finite").search(_LAST_VERB.sub("", plain)):
+    if clause_pattern("counting").search(plain):
+        return False
+    if leads_list:
+        return True
+    if clause_pattern("finite").search(_LAST_VERB.sub("", plain)):
         return False
     n_chinese = sum("\u4e00" <= character <= "\u9fff" for character in plain)
     is_short = n_chinese <= _SHORT_CHINESE if n_chinese else len(plain.split()) <= _SHORT_WORDS

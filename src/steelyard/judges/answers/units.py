@@ -225,7 +225,8 @@ def _labelled(answer: str, masked: str, pieces: Sequence[Span], marks: Sequence[
         text = without_tags(answer, start, end, inside)
         line_end = masked.find("\n", end)
         ends_line = not masked[end : len(answer) if line_end < 0 else line_end].strip()
-        reason = no_claim(text, stands_above=ends_line and i + 1 < len(pieces))
+        below = pieces[i + 1] if i + 1 < len(pieces) else None
+        reason = no_claim(text, stands_above=ends_line and below is not None, leads_list=_is_item(answer, end, below))
         if not reason and _is_html_heading(answer, pieces[i - 1][1] if i else 0, start, end):
             reason = "heading"
         if not reason and i + 1 < len(pieces) and _DELIMITER_ROW.fullmatch(answer, *pieces[i + 1]):
@@ -233,6 +234,14 @@ def _labelled(answer: str, masked: str, pieces: Sequence[Span], marks: Sequence[
         text = without_sign(text)
         units.append(Unit(start, end, text if reason else bare(text), reason))
     return units
+
+
+def _is_item(answer: str, before: int, piece: Span | None) -> bool:
+    """True for an item of a list, in Markdown or HTML, that begins a line."""
+    if piece is None or not re.search(r"\n|<li\b", answer[before : piece[0]], re.IGNORECASE):
+        return False
+    text = answer[slice(*piece)]
+    return without_sign(text) != text or answer[before : piece[0]].rstrip().lower().endswith("<li>")
 
 
 def _is_html_heading(answer: str, before: int, start: int, end: int) -> bool:
