@@ -12,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks.simulated.label_plans import plan_table
 from benchmarks.simulated.labels import part_table, tables
 
 HEAD = """# Means of judged measures, corrected by people's labels
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [HEAD.format(draws=options.draws)]
-    for table in (*tables(options.draws), part_table(options.draws)):
+    for table in (*tables(options.draws), part_table(options.draws), plan_table(options.draws)):
         lines += ["\n".join(table.lines()), ""]
     text = "\n".join(lines)
     if options.output is None:

@@ -63,6 +63,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "BenchReport": lambda path: BenchReport(rerank_bench(path)),
     "Calibration": lambda path: by_labels(40),
     "Comparison": lambda path: sy.compare(scores(), baseline="bm25"),
+    "LabelDesign": lambda path: sy.plan(labels=0.1, sensitivity=0.9, specificity=0.8),
     "Design": lambda path: sy.plan(difference=0.05, sd=0.25),
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),

@@ -38,7 +38,15 @@ def test_it_fits_the_terminal_and_speaks_chinese(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "the following arguments are required: --difference"),
+        ((), "a plan needs the smallest difference that matters (difference=0.05, --difference 0.05), or the width of"),
+        (("--labels", "2"), "labels is 2.0, expected a number between 0 and 1"),
+        (("--labels", "0.1", "--sensitivity", "0.9"), "name both (--sensitivity, --specificity)"),
+        (("--labels", "0.1", "--sensitivity", "0.4", "--specificity", "0.5"), "is no better than a coin"),
+        (("--labels", "0.1", "--difference", "0.1"), "a plan is of labels or of questions"),
+        (("--labels", "0.1", "--supported", "0"), "supported is 0.0, expected a number between 0 and 1"),
+        (("--difference", "0.1", "--sd", "0.2", "--supported", "0.5"), "supported: is for a plan of labels"),
+        (("pilot.jsonl", "keyword.jsonl", "hybrid.jsonl", "--labels", "0.1"), "a plan of labels is for one run"),
+        (("pilot.jsonl", "hybrid.jsonl", "-m", "mrr", "--labels", "0.1"), "mrr is no mean of what people label one by"),
         (("--difference", "0.05"), "a plan needs either a pilot, a truth and a run or several (better two), or the"),
         (("--difference", "-1", "--sd", "0.2"), "difference is -1.0, expected a number above 0"),
         (("--difference", "0.05", "--sd", "-1"), "sd is -1.0, expected a number above 0"),

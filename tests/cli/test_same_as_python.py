@@ -171,6 +171,10 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             "pilot.jsonl keyword.jsonl hybrid.jsonl --difference 0.05 --cluster doc",
             lambda: sy.plan(sy.weigh(TRUTH, RUNS, cluster="doc"), difference=0.05).text(lang="en", width=80),
         ),
+        (
+            "--labels 0.1 --sensitivity 0.9 --specificity 0.8 --supported 0.7 -f json",
+            lambda: sy.plan(labels=0.1, sensitivity=0.9, specificity=0.8, supported=0.7).text("json"),
+        ),
         ("--sd 0.25 --difference 0.05 -f csv", lambda: sy.plan(difference=0.05, sd=0.25).text("csv")),
     ],
     "diagnose": [

@@ -17,7 +17,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    Required,
     Self,
     TypedDict,
     TypeVar,
@@ -81,9 +80,10 @@ hints_of = cast("Callable[[type[Options]], Mapping[str, Any]]", cache(_hints))
 
 
 def options_of(*kinds: type[Options]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-    """Name, default, and words and spelling of each option that has any words."""
-    for own in (own for kind in kinds for own in fields(kind) if own.metadata["help"]):
-        yield own.name, own.default, own.metadata
+    """Name, default, and words and spelling of each option that has any words; of a name, as the first kind has it."""
+    own_of = {own.name: own for kind in reversed(kinds) for own in fields(kind) if own.metadata["help"]}
+    for name in dict.fromkeys(own.name for kind in kinds for own in fields(kind) if own.name in own_of):
+        yield name, own_of[name].default, own_of[name].metadata
 
 
 def check_names(verb: str, keywords: Mapping[str, object], *kinds: type[Options]) -> None:
@@ -265,8 +265,19 @@ class CompareKeywords(TestKeywords, total=False):
 class PlanOptions(Options):
     """What a plan is made for."""
 
-    difference: float = _option(
-        None, "Smallest difference that matters, in the unit of the measure, e.g. 0.05.", required=True
+    difference: float | None = _option(None, "Smallest difference that matters, in the unit of the measure, e.g. 0.05.")
+    labels: float | None = _option(
+        None,
+        "Instead of a difference: how many labels of people make the interval of a corrected mean so wide, e.g. 0.1.",
+    )
+    sensitivity: float | None = _option(
+        None, "With --labels: share of what people support that the judge supports; of its calibration by default."
+    )
+    specificity: float | None = _option(
+        None, "With --labels: share of what people do not support that the judge does not either."
+    )
+    supported: float | None = _option(
+        None, "With --labels: share that people support; by default, as the judge has it."
     )
     sd: float | None = _option(None, "Instead of a pilot: standard deviation of the questions' differences, e.g. 0.25.")
     n_systems: int | None = _option(
@@ -279,7 +290,10 @@ class PlanOptions(Options):
 class PlanKeywords(WeighKeywords, total=False):
     """`PlanOptions` as keywords, with those of evaluating."""
 
-    difference: Required[float]
+    difference: float | None
+    sensitivity: float | None
+    specificity: float | None
+    supported: float | None
     sd: float | None
     n_systems: int | None
     power: float

@@ -151,7 +151,7 @@ def keywords(options: Mapping[str, Any]) -> dict[str, Any]:
         from steelyard.experiment.door.choices import named_verdicts
 
         given["verdicts"] = named_verdicts(given["verdicts"])
-    if "labels" in given or "no_labels" in options:
+    if isinstance(given.get("labels"), list) or "no_labels" in options:  # Of a plan, it is a width.
         from steelyard.experiment.door.choices import named_labels
 
         given["labels"] = named_labels(given.get("labels", ()), without="no_labels" in options)

@@ -265,7 +265,7 @@ COMMANDS = {
         runs.compare, "steelyard.comparison.comparison:compare", "steelyard.comparison.result:Comparison",
     ),
     "plan": Command(
-        "How many questions does it take to show a difference? From a pilot, before more are labelled.",
+        "How many questions show a difference, or how many labels make an interval narrow, before they are made?",
         [
             options.PILOT_TRUTH, options.PILOT_RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT,
             options.SAFE_CSV, *declared(*VERBS["plan"]), *options.SHOWN,

@@ -101,12 +101,13 @@ def declared(*kinds: type[Options], only: Sequence[str] = ()) -> list[Argument]:
 
     only   the names of some, all without any
     """
-    arguments = [argument for kind in kinds for argument in _declared(kind)]
+    names = {name: kind for kind in reversed(kinds) for name, *_ in options_of(kind)}
+    arguments = [argument for kind in kinds for argument in _declared(kind, [n for n in names if names[n] is kind])]
     return [argument for argument in arguments if not only or argument.dest in only]
 
 
-def _declared(kind: type[Options]) -> Iterator[Argument]:
-    for name, default, words in options_of(kind):
+def _declared(kind: type[Options], names: Sequence[str]) -> Iterator[Argument]:
+    for name, default, words in (own for own in options_of(kind) if own[0] in names):
         flags = words["flags"] or [f"--{name.replace('_', '-')}"]
         settings = {"dest": name, "default": argparse.SUPPRESS, **_read_as(hints_of(kind)[name]), **words["spelling"]}
         without = settings.pop("without", None)

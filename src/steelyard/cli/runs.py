@@ -67,10 +67,17 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
 
 
 def plan(call: Call, truth: str | None, runs: list[str], *, measures: list[str], **options: Any) -> None:
-    """Plan from the pilot, or from a standard deviation."""
+    """Plan questions from the pilot, or from a standard deviation; or labels from verdicts."""
+    from steelyard.comparison.label_design import LabelDesign
+
     if truth is not None and not runs:
         raise InputError(f"{truth}: a truth without a run; name one run or several behind it, better two")
     design = call.ask(truth, runs or None, measures, **options)
+    if isinstance(design, LabelDesign):
+        needed = design.wished["labels"]
+        sample = ["review", "sample", truth, *runs, "-n", str(needed), "-o", "review"] if truth and needed else []
+        call.write(design, following=sample)
+        return
     needed = design.wished.needed
     is_enough = design.pilot is not None and needed is not None and needed <= design.pilot.n
     following = ["compare", truth, *runs, "-m", str(design.measure)] if truth and is_enough and len(runs) > 1 else []

@@ -14,6 +14,7 @@ from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError
 from steelyard.base.options import PlanKeywords, PlanOptions, WeighOptions, check_names, with_options
 from steelyard.base.result import Result
+from steelyard.comparison.label_design import LabelDesign, label_design
 from steelyard.comparison.power import reportable
 from steelyard.comparison.samples import Sample, samples, with_gold
 from steelyard.experiment.door.evaluation import counting, weighed_or_scores
@@ -155,8 +156,10 @@ def plan(
     runs: object = None,
     measures: Iterable[str | Measure] | str | Measure = (),
     **options: Unpack[PlanKeywords],
-) -> Design:
-    """Number of questions that show a difference: before they are written and labelled.
+) -> Design | LabelDesign:
+    """Number of questions that show a difference, or of labels of people that make an interval narrow.
+
+    Before they are written and labelled.
 
     truth, runs  of a pilot, as of `evaluate`; or a Weighing of `weigh`, or Scores of `evaluate`, without runs: of one
                  system or several on the same questions; none with `sd`
@@ -171,6 +174,14 @@ def plan(
     declared = PlanOptions.of(options)
     difference, sd, n_systems = declared.difference, declared.sd, declared.n_systems
     power, alpha = declared.power, declared.alpha
+    if declared.labels is not None:
+        return _of_labels(truth, runs, measures, options, declared)
+    _check_for_labels_alone(declared)
+    if difference is None:
+        raise InputError(
+            "a plan needs the smallest difference that matters (difference=0.05, --difference 0.05), or the width of "
+            "an interval that labels of people are to make (labels=0.1, --labels 0.1)"
+        )
     if not (math.isfinite(difference) and difference > 0):
         raise InputError(f"difference is {difference}, expected a number above 0, such as 0.05")
     check_power(power, share(alpha, "alpha"))
@@ -205,6 +216,34 @@ def plan(
         pilot=_pilot(sample, systems, _detectable(sample, spread, widest, **tests)) if sample else None,
         recipe=dict(scores.recipe) if scores else {},
     )  # fmt: skip
+
+
+def _of_labels(
+    truth: object, runs: object, measures: Iterable[str | Measure] | str | Measure, options: Mapping[str, Any],
+    declared: PlanOptions,
+) -> LabelDesign:  # fmt: skip
+    """The plan of labels, from the verdicts of a run or from what is named."""
+    if truth is None:
+        return label_design(declared, None, None)
+    evaluating = {name: value for name, value in options.items() if name != "labels"}
+    pilot = weighed_or_scores("plan", truth, runs, WeighOptions.among(evaluating))
+    weighing = pilot if isinstance(pilot, Weighing) else pilot.weighing
+    if weighing is None or len(weighing.systems) > 1:
+        raise InputError("labels: a plan of labels is for one run with its questions; name one (QUESTIONS RUN)")
+    measure = _only(parse_all(measures or _LABELLED))
+    return label_design(declared, weighing.scores([measure], **counting(evaluating)), weighing)
+
+
+_LABELLED = "faithfulness"
+"""The measure whose labels are planned where none is named."""
+
+
+def _check_for_labels_alone(declared: PlanOptions) -> None:
+    for name in ("sensitivity", "specificity", "supported"):
+        if getattr(declared, name) is not None:
+            raise InputError(
+                f"{name}: is for a plan of labels; give the width that is wished (labels=0.1, --labels 0.1)"
+            )
 
 
 def _scores(

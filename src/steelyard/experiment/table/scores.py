@@ -17,7 +17,7 @@ from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.short_repr import plural
 from steelyard.data.clusters import SharedGold
-from steelyard.experiment.corrections import ReportedMeans, corrected_columns, of_questions, reported_means, taken
+from steelyard.experiment.corrections import ReportedMeans, corrected_columns, reported_means, taken
 from steelyard.experiment.table.arrays import (
     AXES,
     CAUSES,
@@ -33,6 +33,7 @@ from steelyard.experiment.table.arrays import (
     with_percentiles,
 )
 from steelyard.experiment.table.frame import arrays_of, frame_of, places_of, spec_names, statuses
+from steelyard.experiment.table.parts import of_questions
 from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.union import union
 from steelyard.measures import Measure
