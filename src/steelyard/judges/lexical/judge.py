@@ -346,7 +346,7 @@ class LexicalJudge:
         n_common = len(common) + sum(_is_claimed(claim, own, premise) for claim, own in claims.items())
         whole, part = float(n_words), float(n_common)
         if self.written and (written := content.written):
-            part = (part + n_words * len(written & known.written) / len(written)) / 2
+            part += (len(words) * len(written & known.written) / len(written) - len(common)) / 2
         if self.nearby:
             whole += _NEARBY * n_words
             anywhere = common - known.restated
