@@ -23,6 +23,7 @@ EARLIER = {
     "quantities, unequal (zh)": 0.724,
     "quantities, equal (en)": 0.268,
     "quantities, unequal (en)": 0.69,
+    "quantities of the thing or of another": 0.286,
 }
 """Shares at commit 2db421b5, before numerals and quantities were read as now."""
 LEAST = 0.95
@@ -65,6 +66,9 @@ def amount_values() -> Iterator[Value]:
         for is_equal, what in ((True, "equal"), (False, "unequal")):
             right = [ok for id_, equal, ok in rows if id_.startswith(language) and equal is is_equal]
             yield _value(f"quantities, {what} ({language})", right)
+    owners = table("quantity_owners.jsonl")
+    right = [supports(row["premise"], row["sentence"]) == row["supported"] for row in owners]
+    yield _value("quantities of the thing or of another", right)
 
 
 def _value(what: str, right: list[bool]) -> Value:

@@ -13,14 +13,23 @@ from steelyard.judges.lexical.quantities import quantities
 from steelyard.judges.lexical.words import ALL_UNITS, UNITS
 from tests.hypothesis_profiles import examples
 
-CASES = Path(__file__).resolve().parents[2] / "cases" / "quantities.jsonl"
-ROWS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").split("\n") if line]
+CASES = Path(__file__).resolve().parents[2] / "cases"
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row["id"]) for row in ROWS])
+def rows(name: str) -> list[Any]:
+    lines = (CASES / name).read_text(encoding="utf-8").split("\n")
+    return [pytest.param(row, id=row["id"]) for row in map(json.loads, filter(None, lines))]
+
+
+@pytest.mark.parametrize("row", rows("quantities.jsonl"))
 def test_equal_quantities_support_each_other_and_no_others_do(row: dict[str, Any]) -> None:
     one, other = (row["text"].format(row[side]) for side in ("one", "other"))
     assert (supports(one, other), supports(other, one)) == (row["equal"], row["equal"])
+
+
+@pytest.mark.parametrize("row", rows("quantity_owners.jsonl"))
+def test_a_quantity_is_of_what_the_premise_says_it_is_of(row: dict[str, Any]) -> None:
+    assert supports(row["premise"], row["sentence"]) == row["supported"]
 
 
 @given(st.integers(1, 5000), st.sampled_from(sorted(name for name in UNITS if name not in ("年", "$", "€", "£", "¥"))))

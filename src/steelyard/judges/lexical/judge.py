@@ -11,8 +11,8 @@ from steelyard.base.limits import between
 from steelyard.base.settings import check_fields
 from steelyard.judges.lexical.numerals import ONE
 from steelyard.judges.lexical.polarity import contradicts
-from steelyard.judges.lexical.quantities import Quantity
 from steelyard.judges.lexical.readings import Reading, Readings, Sentence, WordPair, leads_in, shortened
+from steelyard.judges.lexical.restating import is_of_another, other_quantities, restated
 from steelyard.judges.lexical.words import is_number
 from steelyard.judges.registry import judge_named
 from steelyard.judges.verdict import Case, Label, Verdict
@@ -60,36 +60,6 @@ class Known(NamedTuple):
     restated: Set[str] = frozenset()
 
 
-def restated(hypothesis: Reading, premise: Reading) -> list[Quantity]:
-    """Quantities of the hypothesis that the premise has too, in the same words or in others."""
-    if not hypothesis.quantities or hypothesis.amounts.isdisjoint(premise.amounts):
-        return []
-    return [quantity for quantity in hypothesis.quantities if quantity.keys & premise.amounts]
-
-
-def other_quantities(hypothesis: Reading, premise: Reading, missing: Set[str]) -> Set[str]:
-    """Forms of words in quantities instead of which the premise has others of their kind, or with another unit.
-
-    missing   numbers that the premise lacks; quantities with these are left out
-
-    >>> sorted(other_quantities(Reading("It lasts 9 hours."), Reading("It lasts 9 days."), frozenset()))
-    ['9', 'hour']
-    """
-    others = [
-        quantity
-        for quantity in hypothesis.quantities
-        if quantity.keys.isdisjoint(premise.amounts)
-        and quantity.numbers.isdisjoint(missing)
-        and _has_other(premise, quantity)
-    ]
-    return hypothesis.within(others) - hypothesis.within(restated(hypothesis, premise)) if others else frozenset()
-
-
-def _has_other(premise: Reading, quantity: Quantity) -> bool:
-    is_of_kind = quantity.is_sure and not quantity.dimensions.isdisjoint(premise.dimensions)
-    return is_of_kind or not quantity.numbers.isdisjoint(premise.measured)
-
-
 def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[WordPair]:
     """Pairs of a number and what is beside it, of which the premise has the number beside something else only.
 
@@ -116,6 +86,8 @@ def contradiction(
     """
     if _is_denied(hypothesis, premise, lead):
         return "negation"
+    if not missing_numbers and hypothesis.quantities and is_of_another(hypothesis, premise):
+        return "numbers"
     if missing_numbers and len(hypothesis.plain) >= 2:
         words = hypothesis.plain
         if hypothesis.quantities:

@@ -158,7 +158,7 @@ def _measured(folded: str) -> Iterator[Quantity]:
         end = match.end()
         if match["unit"] in ("%", "percent") and folded.startswith((" off", " discount"), end):
             keys.append(f"{1 - value / 100:.8g} price")
-        is_rate = match["amount"] in ("a", "an") or (match["amount"] == "一" and _OF_RATE.match(folded, end) is not None)
+        is_rate = match["amount"] in ("a", "an") or (match["amount"] == "一" and bool(_OF_RATE.match(folded, end)))
         yield _quantity(folded, (match.start("amount"), end), keys, is_sure=not is_rate)
         if match["low"] and (low := _value(match["low"])) is not None:
             yield _quantity(folded, match.span("low"), _keys(low, ALL_UNITS[match["unit"]]))

@@ -39,6 +39,8 @@ _NAME = re.compile(
 )
 _BLOCK = 80
 """Words of a text that are looked at together: some three sentences; the next block begins at half of one."""
+_OWNER = 5
+"""Words before a quantity that are looked at for what has it."""
 _LONGEST = 40  # characters of a word that a reason shows
 _REMEMBERED = 2_000_000
 """Characters of texts that are read once, at some 50 bytes each."""
@@ -127,6 +129,17 @@ class Reading:
         return frozenset(
             chain.from_iterable(written(self._folded[quantity.start : quantity.end]) for quantity in stated)
         )
+
+    @cached_property
+    def owners(self) -> list[tuple[Quantity, list[str]]]:
+        """Each quantity with the words before it, nearest first, which mostly say what has it."""
+        all_words = list(words_of_folded(self._folded)) if self.quantities else []
+        owners, last = [], 0
+        for quantity in self.quantities:
+            before = [form for form, start, end in all_words if start >= last and end <= quantity.start]
+            owners.append((quantity, before[: -_OWNER - 1 : -1]))
+            last = quantity.end
+        return owners
 
     @property
     def _folded(self) -> str:
