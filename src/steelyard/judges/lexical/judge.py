@@ -234,7 +234,7 @@ class LexicalJudge:
     def may_support(verdict: Verdict) -> bool:
         """True where a threshold can make this verdict "supported": no number is missing, nothing negated.
 
-        >>> case = Case("It opens at 9 on Monday.", ("It opens at 10 on Monday.", "It closes on Monday."))
+        >>> case = Case("It opens at 9 on Monday.", ("It opens at 10 on Monday.", "It rains on Monday."))
         >>> [LexicalJudge.may_support(verdict) for verdict in next(LexicalJudge().judge([case]))]
         [False, True]
         """
