@@ -79,7 +79,9 @@ def test_the_judge_is_shown_what_was_said_before() -> None:
     assert first.query == "When is the library open?"
     assert second.query == ("user: When is the library open?\nassistant: It is open from 9 to 17 [1].\nuser: 周末呢？")
     assert second.record.query == "周末呢？"
-    assert {asked.case.query for asked in asked_cases(second)} == {second.query}
+    cases = [asked.case for asked in asked_cases(second, ("support", "relevance", "context_relevance"))]
+    assert {case.query for case in cases} == {second.query}
+    assert {case.hypotheses for case in cases if "relevance" in case.table} == {("周末呢？",)}
 
 
 def test_history_of_outputs_counts_where_questions_have_none() -> None:

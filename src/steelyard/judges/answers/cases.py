@@ -179,7 +179,7 @@ def _hypotheses(draft: Draft, table: VerdictTable) -> tuple[list[str], list[str]
     if table == "nuggets":
         return [nugget.text for nugget in record.nuggets], []
     if table in ("relevance", "context_relevance"):
-        return [draft.query], []
+        return [record.query], []  # The case has what was said before it, for judges that read that.
     units = record.gold_units if table in ("said", "reach") else record.units
     return [unit.text for unit in units], [unit.lead for unit in units]
 
