@@ -142,7 +142,8 @@ def _brief(demo: Demo, look: Look) -> Iterator[Block]:
     yield replace(next(iter(brief_sheets(report.scores, look))), notes=[])
     cautions = careful(report_cautions(report, words), look, lines=2)
     yield Text("\n".join([verdict(report, words)[0], lost_text(report.diagnosis, best, words), *cautions]))
-    notes = [words("demo.assistant"), *least_lines(list(least_supported(demo.judgings[-1], words)), words)]
+    least = least_lines(list(least_supported(demo.judgings[-1], words)), words)
+    notes = [words("scores.between").join([words("demo.assistant"), *least])]
     means = next(iter(brief_sheets(demo.answers.scores, look)))
     shown = [c for c, head in enumerate(means.header) if c == 0 or head in _ANSWER_COLUMNS]
     yield Sheet([means.header[c] for c in shown], [[row[c] for c in shown] for row in means.rows], notes=notes)

@@ -135,7 +135,7 @@ class _Outline:
         text = _shortened(_plain(unit.text))
         text = _leading(text) if is_heading else text
         needs_last = goes_on or refers(text)
-        lead = self._layout_lead(text, place, is_heading=is_heading, needs_last=needs_last)
+        lead = outer = self._layout_lead(text, place, is_heading=is_heading, needs_last=needs_last)
         if not (lead or is_heading or place.marker) and (needs_last or self.asks):
             lead = _joined(self.antecedent, self.last)
         if needs_last and self.antecedent:
@@ -144,7 +144,8 @@ class _Outline:
             self.antecedent, self.last = self.heads or _joined(lead, text), ""
         self.asks = unit.no_claim == "question"
         leads_in = is_heading or text.endswith(_LEADING_ENDS)
-        self.opener, self.by_heading = _shortened(_joined(lead, _leading(text))) if leads_in else "", is_heading
+        # What "they" in a lead-in refers to may be affirmed where the lead-in denies, and is no part of it.
+        self.opener, self.by_heading = _shortened(_joined(outer, _leading(text))) if leads_in else "", is_heading
         if self.list is None:
             self.sentence = "" if leads_in or place.row else text
         return lead
