@@ -26,6 +26,7 @@ def sentence(units: pl.DataFrame, label: dict[str, object]) -> dict[str, object]
 
 
 def main() -> None:
+    """Judge the answers, and print what people and the judge say of each sentence."""
     outputs = HERE / "outputs.jsonl"
     verdicts = sy.judge(outputs, outputs, judge="lexical", save=False)
     print("people judge")
