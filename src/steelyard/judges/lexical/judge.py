@@ -99,7 +99,9 @@ def contradiction(
 
 def _is_denied(hypothesis: Reading, premise: Reading, lead: Reading | None) -> bool:
     words, stance = hypothesis.content.distinct, hypothesis if lead is None else lead
-    if not words or len(words) + len(stance.claims) + (lead is not None) < 2:
+    if len(words & premise.vocabulary) < max(_ALIKE * len(words), 1):
+        return False
+    if len(words) + len(stance.claims) + (lead is not None) < 2:
         return False
     if not (stance.has_marks or premise.has_marks) or (lead is None and premise.quotes(hypothesis)):
         return False

@@ -97,8 +97,9 @@ _CLOCK_IN_WORDS = re.compile(
     rf"(?<![^\W_])(?:(?P<part>half|(?:a\s)?quarter)\s(?P<side>past|to)\s(?P<hour>[0-9]{{1,2}}|{'|'.join(_SMALL)})"
     rf"|noon|midday|正午)(?![^\W_])"
 )
+# No alternative begins with a look behind it, which would be tried at every character: a hint may be wrong.
 _HINT = re.compile(
-    rf"half|quarter|third|fourth|fifth|tenth|once|noon|midday|[半午]|(?<![^\W_])(?:an?|one)\s(?:{_LATIN_UNITS})(?![^\W_])"
+    rf"half|quarter|third|fourth|fifth|tenth|once|noon|midday|[半午]|(?:an?|one)\s(?:{_LATIN_UNITS})(?![^\W_])"
 )
 
 

@@ -235,6 +235,7 @@ def _word_form(token: str) -> str:
     return UNITS.get(word) or ENGLISH_NUMBERS.get(word) or stem(word)
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """An English word without the ending of its inflection; any other word as it is.
 
