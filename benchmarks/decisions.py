@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.simulated.answers import answer_table
 from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
-from benchmarks.simulated.drift import drift_table, elsewhere_table, likeness_table
+from benchmarks.simulated.drift import calibrated_table, drift_table, elsewhere_table, likeness_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
 from benchmarks.simulated.intervals import interval_table
@@ -53,6 +53,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "drift": drift_table,
     "drift-elsewhere": elsewhere_table,
     "drift-likeness": likeness_table,
+    "drift-labels": calibrated_table,
     "judged": judged_table,
     "leads": lead_table,
     "undecided": undecided_table,

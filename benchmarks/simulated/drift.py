@@ -7,18 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from benchmarks.simulated.tables import Table, percent
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Bools, Floats
 from steelyard.stats.labels.judge_shift import (
     AnchorShift,
     bounded_difference,
     independence_p,
     judge_shift,
+    less_shift,
     without_shift,
 )
+from steelyard.stats.labels.raters import wilson_interval
+from steelyard.stats.labels.rogan_gladen import people_difference
 from steelyard.stats.numerics import t_quantile
-from steelyard.stats.samples import mean_error
+from steelyard.stats.samples import MeanError, mean_error
 
 _UNITS = 3
+_Z = 1.96
 _SUPPORTED = 0.7
 
 
@@ -173,3 +177,91 @@ def likeness_table(draws: int, seed: int) -> Table:
                          percent(by_length)])  # fmt: skip
     columns = ["units", "of the shift of all, on anchors", "elsewhere", "unlike by score", "unlike by length"]
     return Table("Anchors beside other units, where the judge shifts at high scores alone", columns, rows)
+
+
+@dataclass(frozen=True)
+class CalibratedRuns:
+    """Two systems, each judged by a version of one judge; people labelled some sentences that the first one judged.
+
+    supported     shares that people support of the sentences of both
+    sensitivity, specificity   of the first version;   up   of what it does not support, the share that the second does
+    n_anchors     answers that both versions judged;   n_labels   sentences
+    """
+
+    supported: tuple[float, float]
+    sensitivity: float
+    specificity: float
+    up: float
+    n_labels: int
+    n_anchors: int = 100
+    n_questions: int = 300
+
+    @property
+    def truth(self) -> float:
+        """The difference that people would find."""
+        return self.supported[1] - self.supported[0]
+
+    def draw(self, rng: np.random.Generator) -> tuple[MeanError, MeanError, tuple[float, float, float]]:
+        """The difference as judged, without the shift, and as people would find it with the ends of its interval."""
+        first, second = (self._people(rng, share, self.n_questions) for share in self.supported)
+        d = self._second(rng, self._first(rng, second)).mean(axis=1) - self._first(rng, first).mean(axis=1)
+        before = self._first(rng, self._people(rng, sum(self.supported) / 2, self.n_anchors))
+        shift = (self._second(rng, before) - before).mean(axis=1)
+        ones = np.ones(self.n_anchors)
+        without = less_shift(d, judge_shift(AnchorShift(shift, ones, ones, _UNITS * ones)))
+        people = rng.random(self.n_labels) < self.supported[0]
+        right = self._first(rng, people) == people
+        rates = [
+            (right[side].mean(), *wilson_interval(int(right[side].sum()), int(side.sum())))
+            for side in (people, ~people)
+        ]
+        errors = [(high - low) / 2 / _Z for _, low, high in rates]
+        j, error = rates[0][0] + rates[1][0] - 1, float(np.hypot(*errors))
+        return mean_error(d), without, people_difference(without, float(j), error, alpha=0.05)
+
+    def _people(self, rng: np.random.Generator, share: float, n: int) -> Bools:
+        chance = rng.beta(3 * share, 3 * (1 - share), n)[:, None]
+        return rng.random((n, _UNITS)) < chance
+
+    def _first(self, rng: np.random.Generator, people: Bools) -> Floats:
+        chance = rng.random(people.shape)
+        return np.where(people, chance < self.sensitivity, chance >= self.specificity).astype(float)
+
+    def _second(self, rng: np.random.Generator, first: Floats) -> Floats:
+        return np.maximum(first, rng.random(first.shape) < self.up)
+
+
+CALIBRATED = tuple(
+    CalibratedRuns(supported, sensitivity, specificity, up, n_labels)
+    for supported in ((0.6, 0.6), (0.6, 0.75))
+    for sensitivity, specificity in ((0.9, 0.7), (0.8, 0.8))
+    for up, n_labels in ((0.0, 100), (0.2, 100), (0.2, 300))
+)
+
+
+def held(setting: CalibratedRuns, draws: int, seed: int = 1) -> tuple[float, float, float]:
+    """How often intervals hold the truth: as judged, without the shift, and with labels too."""
+    rng, counts = np.random.default_rng(seed), np.zeros(3)
+    for _ in range(draws):
+        judged, without, people = setting.draw(rng)
+        ends = [own.ends(t_quantile(0.975, own.df), t_quantile(0.975, own.df)) for own in (judged, without)]
+        counts += [low <= setting.truth <= high for low, high in (*ends, people[1:])]
+    return tuple((counts / draws).tolist())
+
+
+def calibrated_table(draws: int, seed: int) -> Table:
+    """A row a setting of CALIBRATED."""
+    rows = []
+    for setting in CALIBRATED:
+        name = f"{setting.truth:+.2f}, sensitivity {setting.sensitivity:g}, specificity {setting.specificity:g}"
+        facts = [name, f"{setting.up:g}", str(setting.n_labels)]
+        rows.append([*facts, *(percent(share) for share in held(setting, draws, seed))])
+    columns = (
+        "true difference, judge",
+        "new version adds",
+        "labels",
+        "as judged",
+        "without the shift",
+        "with labels too",
+    )
+    return Table("95% intervals of a difference of 300 questions, 100 answers judged by both versions.", columns, rows)

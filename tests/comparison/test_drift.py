@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.simulated.drift import CALIBRATED, CalibratedRuns, held
 
 import steelyard as sy
+from steelyard.judges.people.calibration import Calibration, Confusion, Estimate
 from steelyard.judges.verdict import JudgedAnswer
+from steelyard.stats.labels.rogan_gladen import people_difference
+from steelyard.stats.samples import MeanError
 from tests.experiment.judged import outputs, questions
 from tests.experiment.judged import record as small
 
@@ -322,3 +326,69 @@ def test_anchors_of_one_judge_at_two_dates() -> None:
     other = sy.Verdicts(list(old.records.values()), NEW)
     with pytest.raises(sy.InputError, match="another judge than the systems"):
         sy.compare(both, measures="faithfulness", anchors=(old, other))
+
+
+CALIBRATION = Calibration(
+    judge=OLD["judge"], table="grounded", n=200, n_questions=60, date="2026-11-24T10:00:00Z", digest="d",
+    confusion=Confusion(90, 10, 20, 80), kappa=Estimate(0.7, 0.6, 0.8), sensitivity=Estimate(0.9, 0.83, 0.945),
+    specificity=Estimate(0.8, 0.71, 0.867), balanced_accuracy=Estimate(0.85, 0.8, 0.9),
+)  # fmt: skip
+
+
+def test_a_calibration_says_what_difference_people_would_find(tmp_path: Path) -> None:
+    CALIBRATION.write(path := tmp_path / "calibration.json")
+    runs = weighing(*two_runs())
+    measures = ["faithfulness", "contradiction"]
+    comparison = sy.compare(runs, measures=measures, calibration=path)
+    assert comparison.drift is not None
+    rows = {row["measure"]: row for row in comparison.drift.frame.to_dicts()}
+    row, right = rows["faithfulness"], 0.9 + 0.8 - 1
+    assert row["people"] == pytest.approx(row["difference"] / right)
+    shown = next(own for own in comparison.rows["faithfulness"] if own.system == "b")
+    assert row["people_high"] - row["people_low"] > (shown.high - shown.low) / right
+    assert row["people_low"] < row["people"] < row["people_high"]
+    assert rows["contradiction"]["people"] is None
+    assert "By the calibration, people would find faithfulness of b to differ by" in comparison.text(
+        "markdown", lang="en"
+    )
+    assert "按校准推算，人会发现 b 的 faithfulness 相差" in comparison.text("markdown", lang="zh")
+    without = sy.compare(runs, measures=measures).drift
+    assert without is not None
+    assert without.frame["people"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("judges", "change", "message"),
+    [
+        ((OLD, NEW), {"judge": NEW["judge"]}, "is of another judge: model is 'm-2' there, and 'm-1' here"),
+        ((OLD, OLD), {}, "all systems were judged in one way; leave out --calibration"),
+    ],
+)
+def test_a_calibration_of_another_judge_or_for_nothing_is_refused(
+    judges: Any, change: dict[str, Any], message: str
+) -> None:
+    runs = weighing(*(sy.Verdicts(own.records.values(), judge) for own, judge in zip(two_runs(), judges, strict=True)))
+    with pytest.raises(sy.InputError, match=message):
+        sy.compare(runs, measures="faithfulness", calibration=replace(CALIBRATION, **change))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", CALIBRATED, ids=str)
+def test_labels_and_drift_together_hold_what_people_would_find(setting: CalibratedRuns) -> None:
+    assert held(setting, 600)[2] >= 0.93 - 0.01
+
+
+@pytest.mark.parametrize(
+    ("difference", "right", "error", "want"),
+    [
+        (MeanError(0.1, 0.02, 200, 201), 1.0, 0.0, (0.1, 0.0606, 0.1394)),
+        (MeanError(0.1, 0.02, 200, 201), 0.5, 0.0, (0.2, 0.1211, 0.2789)),
+        (MeanError(0.0, 0.02, 200, 201), 0.5, 0.1, (0.0, -0.0859, 0.0859)),
+        (MeanError(0.1, 0.02, 200, 201), 0.3, 0.2, (0.3333, -1.0, 1.0)),
+        (MeanError(0.1, 0.02, 200, 201), 0.05, 0.01, (np.nan,) * 3),
+        (MeanError(0.1, np.nan, 0, 1), 0.9, 0.01, (np.nan,) * 3),
+    ],
+)
+def test_the_difference_of_people(difference: MeanError, right: float, error: float, want: Any) -> None:
+    ends = people_difference(difference, right, error, alpha=0.05)
+    np.testing.assert_allclose(ends, want, atol=2e-4)

@@ -221,6 +221,12 @@ class TestOptions(Options):
         metavar=("OLD", "NEW"),
         reads=True,
     )
+    calibration: object = _option(
+        None,
+        "Of the baseline's judge (`steelyard review calibrate`), where systems were judged by two: the difference that "
+        "people would find, beside that without the judges' shift.",
+        reads=True,
+    )
     mixed_judges: bool = _option(
         False, "Allow measures of answers of systems that were judged in different ways; these are not tested."
     )
@@ -237,6 +243,7 @@ class TestKeywords(WeighKeywords, total=False):
     require_all: bool
     seed: int
     anchors: tuple[object, object] | None
+    calibration: object
     mixed_judges: bool
 
 

@@ -16,7 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.options import CompareKeywords, CompareOptions, WeighOptions, check_names, with_options
 from steelyard.comparison.changes import SettingsDiff, changes, settings_diff
-from steelyard.comparison.drift import JudgeShifts, check_anchors, judge_shifts, without_tests
+from steelyard.comparison.drift import JudgeShifts, calibrated, check_anchors, judge_shifts, without_tests
 from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
 from steelyard.comparison.leaderboards import agreements
 from steelyard.comparison.plan import Plan, plan, segment_plan
@@ -108,6 +108,7 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
         raise InputError(f"anchors: {what}; leave out --anchors")
     if by_judge and not options.mixed_judges:
         shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
+    shifts = calibrated(shifts, options.calibration, scores, whole)
     if shifts is not None:
         _refuse_without_baseline(whole, shifts)
         _refuse_shifted_percentiles(scores)

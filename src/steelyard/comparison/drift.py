@@ -26,11 +26,13 @@ from steelyard.experiment.table.recipes import (
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.labels.judge_shift import AnchorShift, bounded_difference, judge_shift, less_shift, without_shift
+from steelyard.stats.labels.rogan_gladen import people_difference
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import MeanError, differences
 
 if TYPE_CHECKING:
     from steelyard.judges.drift import Likeness
+    from steelyard.judges.people.calibration import Calibration
     from steelyard.judges.tables.verdicts import Verdicts
 
 LEAST_ANCHORS = 30
@@ -46,6 +48,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "shift_high": pl.Float64, "difference": pl.Float64, "share": pl.Float64, "n_anchors": pl.Int64,
     "n_questions": pl.Int64, "elsewhere": pl.Float64, "bound_low": pl.Float64, "bound_high": pl.Float64,
     "bound_verdict": pl.String, **dict.fromkeys(LIKENESS, pl.Float64),
+    **dict.fromkeys(("people", "people_low", "people_high"), pl.Float64),
 }  # fmt: skip
 """Columns of `Drift.frame`; see there."""
 
@@ -69,6 +72,9 @@ class Drift:
                score, length   p that anchors are like the other sentences; null where they are whole answers, or were
                            kept for it: then nothing is checked
                moved_score, moved_length   p that verdicts on anchors move alike at all scores, and lengths
+               people, people_low, people_high   the difference that people would find, by the calibration of the
+                           baseline's judge: without the shift, over sensitivity + specificity - 1, with the variances
+                           of all; null without a calibration, and by measures other than the share that it is of
     differing  system -> how its judge differs from the baseline's
     frozen     whether anchors were kept for it, or are in what is compared
     """
@@ -85,12 +91,14 @@ class JudgeShifts:
     shifts     (system, measure) -> of the q questions, or of those that were kept as anchors
     differing, frozen   as of Drift
     likeness   of the same, where anchors are sentences of what is compared
+    calibration   of the baseline's judge, or None
     """
 
     shifts: Mapping[tuple[str, str], AnchorShift]
     differing: Mapping[str, str]
     frozen: bool = False
     likeness: Mapping[tuple[str, str], Likeness | None] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def removed(self, sample: Sample, plan: Plan) -> Sample:
         """The sample as the baseline's judge would have judged all systems."""
@@ -142,7 +150,16 @@ class JudgeShifts:
             "elsewhere": 1.0 if self.frozen else max(float(1 - inside.anchored.sum() / inside.exposed.sum()), 0.0),
             "bound_low": low, "bound_high": high,
             "bound_verdict": _verdict(sample.sign, low, high), **(asdict(likeness) if likeness else {}),
+            **self._of_people(anchors, sample, i, plan),
         }  # fmt: skip
+
+    def _of_people(self, anchors: AnchorShift, sample: Sample, i: int, plan: Plan) -> dict[str, float]:
+        """The difference that people would find, with its interval; empty where the calibration does not say."""
+        if self.calibration is None or sample.measure.definition.name != self.calibration.measure:
+            return {}
+        difference = self._difference(anchors, sample, sample.values[plan.reference], sample.values[i])
+        ends = people_difference(difference, *self.calibration.right, alpha=plan.alpha)
+        return dict(zip(("people", "people_low", "people_high"), ends, strict=True))
 
 
 def without_tests(sample: Sample, scores: Scores) -> Sample:
@@ -163,6 +180,25 @@ def without_tests(sample: Sample, scores: Scores) -> Sample:
 def _verdict(sign: int, low: float, high: float) -> str:
     side = sign * (int(low > 0) - int(high < 0))
     return "better" if side > 0 else "worse" if side < 0 else "no difference shown"
+
+
+def calibrated(shifts: JudgeShifts | None, calibration: object, scores: Scores, plan: Plan) -> JudgeShifts | None:
+    """Shifts with the calibration of the baseline's judge.
+
+    calibration   or the path of its file; None for none
+    Raises        InputError for that of another judge, or another threshold, and where one judge judged all.
+    """
+    if calibration is None:
+        return shifts
+    from steelyard.judges.people.calibration import Calibration
+
+    if shifts is None:
+        raise InputError("calibration: all systems were judged in one way; leave out --calibration")
+    own = calibration if isinstance(calibration, Calibration) else Calibration.read(str(calibration))
+    judge = _methods(scores)[plan.reference_name]["judge"]
+    own.check_judge(judge, "calibration")
+    own.check_threshold(judge, plan.reference_name)
+    return replace(shifts, calibration=own)
 
 
 def judge_shifts(

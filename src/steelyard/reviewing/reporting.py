@@ -14,7 +14,7 @@ from steelyard.base.options import ReviewKeywords, ReviewOptions, check_names
 from steelyard.base.result import Result
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.experiment.table.scores import Scores
-from steelyard.judges.people.calibration import Calibration
+from steelyard.judges.people.calibration import MEASURE_OF, Calibration
 from steelyard.judges.people.review import Review, StratifiedSample
 from steelyard.judges.tables.items import judged
 from steelyard.measures import Measure
@@ -28,7 +28,7 @@ from steelyard.reviewing.agreement import (
     rater_agreement,
 )
 from steelyard.reviewing.calibrating import calibrate, together
-from steelyard.reviewing.rounds import MEASURE_OF, drawn_items
+from steelyard.reviewing.rounds import drawn_items
 from steelyard.reviewing.systems import ReviewedSystem, open_reviewed
 from steelyard.stats.labels.rogan_gladen import CorrectedRate
 

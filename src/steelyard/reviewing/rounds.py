@@ -20,6 +20,7 @@ from steelyard.data.chunk_table import Place
 from steelyard.judges.answers.cases import ContextChunk, contexts
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.lexical.readings import best_sentence, evidence_scores
+from steelyard.judges.people.calibration import MEASURE_OF
 from steelyard.judges.people.review import Decision, Drawn, Review, StratifiedSample
 from steelyard.judges.tables.items import Item, items, judged
 from steelyard.judges.verdict import JudgedAnswer, Unit, Verdict, text_digest
@@ -142,13 +143,6 @@ def _premises(
     return [chunk for n, chunk in enumerate(chunks) if n in cited]
 
 
-MEASURE_OF: Mapping[ItemTable, str] = {
-    "grounded": "faithfulness",
-    "joint": "citation_support",
-    "correctness": "answer_precision",
-    "said": "answer_recall",
-}
-"""The measure that is a mean over the items of a table."""
 DEFAULT_N = 100
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Literal, cast, get_args
 
 import polars as pl
@@ -26,6 +27,14 @@ from steelyard.judges.self_tests import SelfTest
 
 Rule = Literal["youden", "precision"]
 """How a threshold is chosen: by the greatest sensitivity + specificity, or as the lowest with a wished precision."""
+
+MEASURE_OF: Mapping[ItemTable, str] = {
+    "grounded": "faithfulness",
+    "joint": "citation_support",
+    "correctness": "answer_precision",
+    "said": "answer_recall",
+}
+"""The measure that is a mean over the items of a table."""
 
 _DIGITS = 16
 
@@ -131,6 +140,18 @@ class Calibration(Result):
     def name(self) -> str:
         """Name of the judge."""
         return str(self.judge["name"])
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure that is the mean of what the calibration is of."""
+        return MEASURE_OF[self.table]
+
+    @property
+    def right(self) -> tuple[float, float]:
+        """Sensitivity + specificity - 1, and its error by their intervals; NaN where either is undefined."""
+        rates = (self.sensitivity, self.specificity)
+        errors = [(rate.high - rate.low) / 2 / NormalDist().inv_cdf(0.975) for rate in rates]
+        return sum(rate.value for rate in rates) - 1, math.hypot(*errors)
 
     @property
     def failed_self_tests(self) -> tuple[str, ...]:

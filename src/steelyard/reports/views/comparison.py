@@ -387,7 +387,16 @@ def drift_sheet(comparison: Comparison, words: Words) -> Sheet | None:
     if (drift.frame["elsewhere"] > 0).any():
         notes.append(words("compare.drift.bound"))
         notes += map(visible, _likeness(drift, words))
+    notes += _by_people(drift, words)
     return Sheet(header, rows, set(), notes, n_labels=2)
+
+
+def _by_people(drift: Drift, words: Words) -> Iterator[str]:
+    """The differences that people would find, by the calibration of the baseline's judge."""
+    for row in drift.frame.drop_nulls("people").iter_rows(named=True):
+        ends = signed_ends(row["people_low"], row["people_high"], words)
+        names = {"system": visible(row["system"]), "measure": row["measure"]}
+        yield words("compare.drift.people", difference=signed(row["people"], 4), ends=ends, **names)
 
 
 def _likeness(drift: Drift, words: Words) -> Iterator[str]:

@@ -8,7 +8,8 @@ from statistics import NormalDist
 from typing import Literal
 
 from steelyard.base.errors import InputError
-from steelyard.stats.samples import share, whole
+from steelyard.stats.numerics import t_quantile
+from steelyard.stats.samples import MeanError, share, whole
 
 LEAST = 1.1
 """Sensitivity + specificity below which a judge says next to nothing about the share: 1 is a coin."""
@@ -102,3 +103,29 @@ def _ends(
     if a <= 0 or root < 0:
         return 0.0, 1.0
     return (-b - math.sqrt(root)) / (2 * a), (-b + math.sqrt(root)) / (2 * a)
+
+
+def people_difference(difference: MeanError, right: float, error: float, *, alpha: float) -> tuple[float, float, float]:
+    """The difference of two shares that people would find, from that by a judge and how often the judge is right.
+
+    difference    by the judge, with its error: also that of a shift between two judges which was taken off it
+    right, error  sensitivity + specificity - 1 of the judge, and the error of that
+    Returns       value and ends of the interval at 1 - alpha, within -1 and 1; NaN for a judge next to a coin, and
+                  where the difference has no error.  An interval that labels leave open is from -1 to 1
+    Source        Rogan & Gladen (1978): what is called so by mistake is in both shares, and falls out; the interval is
+                  Fieller's of the ratio (1954).
+
+    >>> low, high = people_difference(MeanError(0.1, 0.02, 200, 201), 0.7, 0.05, alpha=0.05)[1:]
+    >>> round(0.1 / 0.7, 3), round(low, 3), round(high, 3)
+    (0.143, 0.086, 0.207)
+    """
+    if right < LEAST - 1 or math.isnan(difference.error) or difference.df < 1:
+        return math.nan, math.nan, math.nan
+    value = min(max(difference.mean / right, -1.0), 1.0)
+    square = t_quantile(1 - alpha / 2, difference.df) ** 2
+    a, b = right**2 - square * error**2, difference.mean * right
+    root = b * b - a * (difference.mean**2 - square * difference.error**2)
+    if a <= 0 or root < 0:
+        return value, -1.0, 1.0
+    ends = ((b - math.sqrt(root)) / a, (b + math.sqrt(root)) / a)
+    return value, max(ends[0], -1.0), min(ends[1], 1.0)
