@@ -32,7 +32,7 @@ from steelyard.text.sentences import sentence_spans
 N_CHUNKS = 10
 FILE_SECONDS = 1.0
 """Of processor time, at most, for the verdicts on 10,000 questions, to write and to read; 4.7 and 4.2 as lists."""
-VERDICTS_PER_SECOND = 20_000
+VERDICTS_PER_SECOND = 15_000
 SECONDS = 120.0
 
 

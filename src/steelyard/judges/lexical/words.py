@@ -212,6 +212,7 @@ def _written(token: str) -> tuple[str, ...]:
     return (token,) if own == (stem(token),) else own
 
 
+@lru_cache(maxsize=1 << 16)
 def _parts(token: str) -> list[Part]:
     first = token[0]
     if "0" <= first <= "9":
