@@ -111,10 +111,18 @@ def criteria(body: Any) -> Any:
     return {"grades": grades}
 
 
+def pairwise(body: Any) -> Any:
+    """The longer answer is better; where neither is, the one that is shown first, if the question asks for bias."""
+    first, second = len(block(body, "FIRST")), len(block(body, "SECOND"))
+    biased = "first" if "biased" in block(body, "QUESTION") else "tie"
+    return {"reason": "length", "better": "first" if first > second else "second" if second > first else biased}
+
+
 TASKS: Mapping[str, Callable[[Any], Any]] = {
     '{"verdicts"': verdicts, '{"comparison"': comparison, '{"explanation"': whole, '{"sentences"': claims,
     '{"nuggets"': new_nuggets, '{"intent"': grade,
     '{"grades"': criteria,
+    '{"reason": "one short sentence", "better"': pairwise, '{"reason": "一句话理由", "better"': pairwise,
 }  # fmt: skip
 
 

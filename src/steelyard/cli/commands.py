@@ -27,8 +27,12 @@ COMMANDS = {
         [
             options.QUESTIONS,
             argument(
-                "outputs", reads=True,
+                "outputs", nargs="?", reads=True,
                 help="A run folder, or outputs with answers: JSONL, rows and traces of other tools; NAME=FILE.",
+            ),
+            argument(
+                "--pairwise", nargs="+", reads=True, metavar="RUN",
+                help="In place of outputs, two or more: llm says whose answer is better, in both orders.",
             ),
             *options.JUDGING,
             repeated(

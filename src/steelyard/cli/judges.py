@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steelyard.judges.grading.grades import Grades
 
 FAILED = 1
-_OPTIONS = {"criteria": "--criterion", "criteria_file": "--criteria"}
+_OPTIONS = {"calibrations": "--calibration", "criteria": "--criterion", "criteria_file": "--criteria"}
 """Options that are called otherwise than their values."""
 """Exit status of `steelyard selftest --strict` where the judge fails a test."""
 
@@ -35,8 +35,16 @@ def _asking(call: Call, unwritten: str) -> Iterator[Progress]:
         yield bars
 
 
-def judge(call: Call, questions: str, outputs: str, *, judge: str, into: Path | None, **options: Any) -> None:
+def judge(
+    call: Call, questions: str, outputs: str | None, *, judge: str, into: Path | None, pairwise: list[str] | None,
+    **options: Any,
+) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
+    if pairwise is not None:
+        _pairwise(call, questions, outputs, pairwise, judge=judge, into=into, **options)
+        return
+    if outputs is None:
+        raise InputError("no outputs are given; name a run folder or a file with answers, or --pairwise RUN RUN")
     from steelyard.experiment.judging import JudgedRun, judge_panel, plan_judging
     from steelyard.judges.judging import JudgeOptions
 
@@ -60,6 +68,28 @@ def judge(call: Call, questions: str, outputs: str, *, judge: str, into: Path | 
             asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
             result = (plan_judging if dry_run else call.function)(questions, outputs, judge, asked)
     call.write(result, following=_evaluation(result, questions, outputs) if isinstance(result, JudgedRun) else [])
+
+
+def _pairwise(
+    call: Call, questions: str, outputs: str | None, systems: list[str], *, judge: str, into: Path | None,
+    dry_run: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Compare answers of several systems, and write who is preferred; or what comparing would take."""
+    from steelyard.experiment.preferences import PairwiseOptions, compare_answers, plan_pairwise
+
+    if judge != "llm":
+        raise InputError("--pairwise: answers are compared by a language model; name it: --judge llm --model MODEL")
+    usual: dict[str, Any] = {"panel": None, "calibrations": [], "tables": None, "new_nuggets": False, "criteria": [],
+             "criteria_file": None, "answer_units": defaults.UNITS}  # fmt: skip
+    for name, value in usual.items():
+        if options.pop(name) != value:
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            raise InputError(f"{option} is of one system's answers, and --pairwise compares several; leave it out")
+    runs = systems if outputs is None else [outputs, *systems]
+    with _asking(call, "comparisons were") as bars:
+        save = True if into is None else into
+        asked = PairwiseOptions(save=save, must_keep=True, progress=bars, settings=_settings(**options))
+        call.write((plan_pairwise if dry_run else compare_answers)(questions, runs, asked))
 
 
 def _evaluation(run: JudgedRun, questions: str, outputs: str) -> list[str]:
