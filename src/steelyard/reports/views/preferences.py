@@ -80,7 +80,7 @@ def _brief(result: Preferences, look: Look) -> Iterator[Block]:
     words = look.words
     yield Text(_head(result, words), "bold")
     several = len(result.systems) > 2
-    yield Section("strengths", "", [], [(_strengths if several else _pairs)(result, words, _ROWS)])
+    yield (_strengths if several else _pairs)(result, words, _ROWS)
     yield Text("\n".join(_notes(result, words)))
 
 
