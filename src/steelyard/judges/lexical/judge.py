@@ -291,7 +291,8 @@ class LexicalJudge:
         if not (hypothesis.numbers or hypothesis.quantities or hypothesis.single):
             return NOTHING_MISSING
         numbers = hypothesis.numbers - known.vocabulary if self.numbers else frozenset()
-        if self.numbers and ONE not in known.vocabulary and not hypothesis.single.isdisjoint(premise.counts):
+        is_one = self.numbers and hypothesis.single and ONE not in known.vocabulary
+        if is_one and not hypothesis.single.isdisjoint(premise.counts):
             numbers |= {ONE}
         units = other_quantities(hypothesis, premise, numbers) if self.units else frozenset()
         dates = beside_others(hypothesis.dates, premise.dates) if self.dates else frozenset()
