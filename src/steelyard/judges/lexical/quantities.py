@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import chain
 from typing import NamedTuple
 
-from steelyard.judges.lexical.numerals import BELOW_HUNDRED, SPELLED, chinese_number, english_number, number_form
+from steelyard.judges.lexical.numerals import BELOW_HUNDRED, ONE, SPELLED, chinese_number, english_number, number_form
 from steelyard.judges.lexical.words import ALL_UNITS, Unit, forms, is_number
 from steelyard.text.scripts import IDEOGRAPHS
 
@@ -97,15 +97,25 @@ _CLOCK_IN_WORDS = re.compile(
     rf"(?<![^\W_])(?:(?P<part>half|(?:a\s)?quarter)\s(?P<side>past|to)\s(?P<hour>[0-9]{{1,2}}|{'|'.join(_SMALL)})"
     rf"|noon|midday|正午)(?![^\W_])"
 )
+_UNIT_FORMS = frozenset(chain.from_iterable(map(forms, ALL_UNITS)))
 # No alternative begins with a look behind it, which would be tried at every character: a hint may be wrong.
 _HINT = re.compile(
-    rf"half|quarter|third|fourth|fifth|tenth|once|noon|midday|[半午]|(?:an?|one)\s(?:{_LATIN_UNITS})(?![^\W_])"
+    rf"half|quarter|third|fourth|fifth|tenth|once|twice|thrice|noon|midday|[半午]|[0-9](?:[:/]|\s?[ap]\.?m)"
+    rf"|(?:an?|one)\s(?:{_LATIN_UNITS})(?![^\W_])"
 )
 
 
-def may_state(text: str) -> bool:
-    """True for a text without numbers that may have quantities, at a glance."""
-    return _HINT.search(text.lower()) is not None
+def may_state(text: str, words: Set[str]) -> bool:
+    """True for a text that may have quantities, at a glance.
+
+    words   forms of its content words
+
+    >>> may_state("It has 20 rooms.", {"20", "room"}), may_state("It takes 20 days.", {"tak", "20", "day"})
+    (False, True)
+    """
+    if not words.isdisjoint(_UNIT_FORMS) or _HINT.search(text.lower()) is not None:
+        return True
+    return not text.isascii() and (ONE in words or any(map(is_number, words)))
 
 
 def quantities(folded: str) -> tuple[Quantity, ...]:

@@ -92,8 +92,7 @@ class Reading:
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """Amounts with their units, times of day and shares, at places of the folded text."""
-        has_any = self.numbers or ONE in self.distinct or may_state(self.text)
-        return quantities(self._folded) if has_any else ()
+        return quantities(self._folded) if may_state(self.text, self.distinct) else ()
 
     @cached_property
     def amounts(self) -> frozenset[str]:
@@ -143,7 +142,7 @@ class Reading:
 
     @property
     def _folded(self) -> str:
-        return fold(self.text, STEPS)
+        return self.text.lower() if self.text.isascii() else fold(self.text, STEPS)
 
     @cached_property
     def counts(self) -> frozenset[str]:
