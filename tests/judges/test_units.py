@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -145,8 +146,29 @@ def test_a_long_answer_of_one_piece_is_read(piece: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "answer",
+    [
+        "九点开门。" * 100_000,
+        "九点开门[1]。" * 40_000,
+        "Is it? " * 20_000,
+        "```\nx\n```\n[^1]: a\n" * 10_000,
+        "a" + " " * 60_000 + ":\nb",
+        "It is not in the documents" + " " * 20_000 + ", but.",
+        "Nine.\nSources" + " " * 20_000 + "x",
+        "我们认为" * 28 + "。好的①，好",
+        "①" * 60 + "题见①。",
+    ],
+)
+def test_time_is_linear_in_the_length_of_an_answer(answer: str) -> None:
+    began = time.process_time()
+    units_with_citations(answer, IDS)
+    assert time.process_time() - began < 12
+
+
+@pytest.mark.parametrize(
     "lines",
     [
+        ["Is it? "] * 900,
         ["x" * n + ":\n" for n in range(1, 900)],
         ["First:\n", *(" " * n + "- " + "x" * n + "\n" for n in range(300))],
         ["First. ", *("It " + "x" * n + ". " for n in range(300))],

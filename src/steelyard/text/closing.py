@@ -16,7 +16,9 @@ _RUN_BEFORE = re.compile(rf"(?:\s*{NUMERAL})*[\s*_`]*\Z")
 _RUN_BEHIND = re.compile(rf"(?:\s*{NUMERAL})*[\s*_`”\"'’」』]*")
 _STOP = re.compile(r"[。．!！?？;；|]|\.(?![\w])")
 _STOPPED = re.compile(r"[。．.!！?？;；][”\"'’」』]?\Z")
-_CLAUSE = re.compile(r"(?:[\u4e00-\u9fff][^,，;；。]*){4}\Z|(?:\w+[^\w,，;；.。]+){2}\w+\W*\Z")
+_CLAUSE = re.compile(
+    r"[\u4e00-\u9fff](?:[^\u4e00-\u9fff,，;；。]*[\u4e00-\u9fff]){3}[^,，;；。]*\Z|(?:\w+[^\w,，;；.。]+){2}\w+\W*\Z"
+)
 """Before a comma: four ideographs or three words at least, as in no list of things with their numbers."""
 _REFERRING = re.compile(
     r"""(?:\b(?:(?:steps?|eqs?|equations?|formulas?|fig(?:ure)?s?|tables?|sections?|clauses?|articles?|items?|options?|choices?

@@ -14,7 +14,7 @@ SOURCES = r"""(?:sources?|references?|citations?|footnotes?|bibliography|works\ 
     |(?:参考|引用|资料|信息|数据)?(?:来源|出处)|参考(?:文献|资料|文档)?|引用(?:文献|资料|文档)?|注释|脚注)"""
 """Words above, or before, a list of sources, as the inside of a verbose regular expression."""
 
-_HEADING = re.compile(rf"[\s\#*_>-]*{SOURCES}\s*[:：]?[\s*_]*[:：]?\s*", re.VERBOSE | re.IGNORECASE)
+_HEADING = re.compile(rf"[\s\#*_>-]*{SOURCES}[\s*_]*(?:[:：][\s*_]*){{0,2}}", re.VERBOSE | re.IGNORECASE)
 _DEFINITION = re.compile(r"\s*\[(?P<label>\^?[^\[\]\s]{1,40})\]:\s*(?P<text>.*)")
 _LABELLED = re.compile(
     r"""\s*(?:[-*•]\s+)?(?:[\[【［〔]\^?(?P<label>\d{1,3})[\]】］〕]|(?P<raised>[⁰¹²³⁴-⁹]{1,3}))

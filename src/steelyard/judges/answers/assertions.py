@@ -97,7 +97,7 @@ def only_admits(sentence: str) -> bool:
     >>> only_admits("It opens at nine, but the documents do not say when it closes.")
     False
     """
-    sentence = _bare(sentence.lower())
+    sentence = _bare(" ".join(sentence.lower().split()))
     if not clause_pattern("admission_hint").search(sentence) or _SAID_OTHERWISE.match(sentence):
         return False
     admitted = names_topic = False

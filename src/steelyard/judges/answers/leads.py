@@ -22,7 +22,7 @@ _OPENING = 80  # characters of a sentence that a pronoun can be at the beginning
 _LONGEST = 400  # characters of a part of a lead; of a longer one both ends are in it
 _WIDE = re.compile(rf"[{IDEOGRAPHS}{KANA}]")
 _WIDE_END = re.compile(rf"[{IDEOGRAPHS}{KANA}，。：；！、？”’」』）】》]\Z")
-_MARKUP = re.compile(r"\A[#>\s]+(?=\S)|\*\*|`|\A\|\s*|\s*\|\Z")
+_MARKUP = re.compile(r"\A[#>\s]+(?=\S)|\*\*|`|\A\|\s*|(?<!\s)\s*\|\Z")
 _LEADING_ENDS = (":", "：", "?", "？")
 _SENTENCE_END = re.compile(r"[.。！!？?；;…][\W_]*\Z")
 _UNREAD = frozenset({"code", "no_words", "sources", "greeting", "thanks", "courtesy", "hedge", "offer"})
@@ -141,7 +141,7 @@ class _Outline:
         if needs_last and self.antecedent:
             self.last = text
         else:
-            self.antecedent, self.last = self.heads or _joined(lead, text), ""
+            self.antecedent, self.last = self.heads or _shortened(_joined(lead, text)), ""
         self.asks = unit.no_claim == "question"
         leads_in = is_heading or text.endswith(_LEADING_ENDS)
         # What "they" in a lead-in refers to may be affirmed where the lead-in denies, and is no part of it.

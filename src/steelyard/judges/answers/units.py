@@ -28,6 +28,7 @@ _STOPS, _CLOSERS, _BEFORE_SENTENCE = ".。！!？?；;…", '”」』）"', "\n
 _ENDS, _NO_END = re.compile(f"[{_STOPS}]"), "·"
 _LONG_LINE = 60  # columns, an ideograph two of them: of a line that may have been wrapped
 _SMALL = re.compile(r"[^\S\n]*[a-z]")
+_REST_OF_LINE = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
 def answer_units(answer: str, context: Sequence[str] | Names = ()) -> list[Unit]:
@@ -88,7 +89,7 @@ class _Layout:
 
 def _layout(answer: str, marks: Sequence[Mark], notes: Sequence[Footnote]) -> _Layout:
     marks = list(marks_outside(marks, notes))
-    fenced = [span for span in fenced_blocks(answer) if not any(n.start < span[1] and span[0] < n.end for n in notes)]
+    fenced = fenced_blocks(answer)  # No footnote is in one.
     masked = _masked(answer, marks)
     apart = sorted([*((note.start, note.end) for note in notes), *fenced])
     pieces, starts, start = list[Span](fenced), set[int](), 0
@@ -134,10 +135,11 @@ def _masked(answer: str, marks: Sequence[Mark]) -> str:
         masked[start:end] = _ENDS.sub(_NO_END, "".join(masked[start:end]))
     for mark in marks:
         fill(mark.start, mark.end, " ")
-    line_start = 0
+    line_start = searched = 0
     by_line: dict[int, list[Mark]] = {}
     for mark in marks:
-        line_start = max(line_start, answer.rfind("\n", line_start, mark.start) + 1)
+        line_start = max(line_start, answer.rfind("\n", searched, mark.start) + 1)
+        searched = mark.start
         by_line.setdefault(line_start, []).append(mark)
     for start, in_line in by_line.items():
         if not answer[start : in_line[0].start].strip():
@@ -223,8 +225,7 @@ def _labelled(answer: str, masked: str, pieces: Sequence[Span], marks: Sequence[
             units.append(Unit(start, end, answer[start:end], "code"))
             continue
         text = without_tags(answer, start, end, inside)
-        line_end = masked.find("\n", end)
-        ends_line = not masked[end : len(answer) if line_end < 0 else line_end].strip()
+        ends_line = _REST_OF_LINE.match(masked, end) is not None
         below = pieces[i + 1] if i + 1 < len(pieces) else None
         reason = no_claim(text, stands_above=ends_line and below is not None, leads_list=_is_item(answer, end, below))
         if not reason and _is_html_heading(answer, pieces[i - 1][1] if i else 0, start, end):
