@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.judged.calls import call_values
 from benchmarks.judged.citing import abstention_values, citation_values
 from benchmarks.judged.gold_answers import preference_values
+from benchmarks.judged.labelling import label_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
 from benchmarks.judged.polarity import lead_values, polarity_values
 from benchmarks.judged.reference import reproduction_table, reproductions
@@ -121,6 +122,12 @@ def amounts(_: Path) -> Report:
     return Report(value_table("Numerals and quantities in other words", values), [value.row() for value in values])
 
 
+def labels(_: Path) -> Report:
+    values = list(label_values())
+    title = "Files of verdicts, and means and differences that labels of people correct (simulated, the truth is known)"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -136,6 +143,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "polarity": polarity,
     "calls": calls,
     "traces": traces,
+    "labels": labels,
 }
 """By name: from the folder of data to a report."""
 
