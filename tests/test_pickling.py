@@ -87,6 +87,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Chunks": lambda folder: pipeline(folder).chunks,
     "Comparison": lambda folder: sy.compare(scores(folder)),
     "Corpus": lambda _: sy.Corpus(documents=[sy.Document(*item) for item in DOCUMENTS.items()]),
+    "Criterion": lambda _: sy.Criterion("polite", "The answer is polite.", "1-5"),
     "Design": lambda folder: sy.plan(scores(folder), measures="mrr@10", difference=0.1),
     "Diagnosis": lambda folder: sy.diagnose(weighing(folder)),
     "Document": lambda _: sy.Document("h", "Text."),

@@ -16,6 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.result import Result, Shown
 from steelyard.bench.run.planning import plan_bench
 from steelyard.experiment.judging import judge_run, plan_judging
+from steelyard.experiment.preferences import PairwisePlan
 from steelyard.judges.judging import JudgeOptions
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import LabelOptions
@@ -27,6 +28,7 @@ from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from tests.bench.benches import rerank_bench
 from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
+from tests.experiment.test_preferences import preferences
 from tests.gates.test_judges import by_labels
 from tests.reports.test_reviewing import RUNS as SAMPLED
 from tests.reviewing.small import QUESTIONS
@@ -73,6 +75,8 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: LabelOptions(scale="0-3").plan(ASKED, ANSWERED),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
+    "PairwisePlan": lambda path: PairwisePlan(4, 3, 6, 0, 1200, 180, None),
+    "Preferences": lambda path: preferences([(1, 1), (1, -1), (0, 1), (-1, -1)]),
     "Ratings": lambda path: sy.rate(scores(), "production"),
     "Report": lambda path: sy.report(sy.weigh(TRUTH, RUNS), date="2026-11-22"),
     "ReviewReport": lambda path: usual(),

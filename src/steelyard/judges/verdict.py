@@ -179,7 +179,7 @@ class JudgedAnswer:
     context_relevance   of each chunk of the context, whether it is of use for the answer; empty where not asked
     nuggets     empty where none were asked for
     grade       from 0 to 1, whether the answer addresses the query; None where that was not judged
-    criteria    grades by criteria of one's own, and the grade of the whole answer; empty where none were asked for
+    criteria    grades by criteria of the user's own, and the grade of the whole answer; empty where none were asked for
     answerable  whether the question has an answer in the corpus, as the gold says; None where it does not say
     query       what was asked
     context_digests   of the texts of the chunks of the context; empty where they are unknown

@@ -196,7 +196,7 @@ _GRADES = "Liu et al., G-Eval, EMNLP 2023"
     parameters={"name": Word(about="the criterion")},
 )  # fmt: skip
 def criterion(a: JudgedAnswers, *, name: str = "answer_grade") -> Floats:
-    """A judge's grade of the answer by a criterion of one's own, as its share of the scale: 1 for yes, or for the best.
+    """The judge's grade of the answer by a criterion of yours, as a share of its scale: 1 for yes, or the highest.
 
     Criteria are sentences, such as "The answer names a price.": see `steelyard judge --criterion`.
     """

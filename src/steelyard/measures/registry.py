@@ -28,7 +28,7 @@ _FAITHFUL = "faithfulness is the share of the answer's units that the context su
 _CORRECT = "answer_f1 holds the answer against the gold answer, unit by unit"
 _RELEVANT = "answer_relevance is the judge's grade whether the answer addresses the question"
 _BEARING = "context_relevance is the share of the chunks of the context that are of use for the answer"
-_GRADED = "answer_grade grades the answer as a whole, and criterion(name=NAME) by a sentence of one's own"
+_GRADED = "answer_grade grades the answer as a whole, and criterion(name=NAME) by a sentence of yours"
 _CITED = "citation_support is the share of the answer's units that what they cite supports: ALCE's recall"
 _RANKED = "ragas.context_precision is what ragas computes by verdicts on chunks, map(scope=retrieved)@k by labels"
 _SUBTOPICS = "it needs labels for each subtopic of a question, and none of the measures here is of diversity"

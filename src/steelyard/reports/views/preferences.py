@@ -119,6 +119,6 @@ VIEWS: dict[type[Shown], View[Any]] = {
     ),
     PairwisePlan: View[PairwisePlan](
         "a plan of comparisons", blocks=lambda plan, look: [_plan_section(plan, look.words)],
-        data=lambda plan, words: asdict(plan),
+        data=lambda plan, words: asdict(plan), has_parts=True,
     ),
 }  # fmt: skip
