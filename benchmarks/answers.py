@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks.judged.calls import call_values
 from benchmarks.judged.citing import abstention_values, citation_values
+from benchmarks.judged.criteria import criteria_values
 from benchmarks.judged.gold_answers import preference_values
 from benchmarks.judged.labelling import label_values
 from benchmarks.judged.lexical import check_values, evidence_values, floor_values, span_values, threshold_rows
@@ -128,6 +129,12 @@ def labels(_: Path) -> Report:
     return Report(value_table(title, values), [value.row() for value in values])
 
 
+def criteria(_: Path) -> Report:
+    values = list(criteria_values())
+    title = "Grades by criteria, and answers compared in pairs"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 TABLES: Mapping[str, Callable[[Path], Report]] = {
     "floors": floors,
     "checks": checks,
@@ -143,6 +150,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "polarity": polarity,
     "calls": calls,
     "traces": traces,
+    "criteria": criteria,
     "labels": labels,
 }
 """By name: from the folder of data to a report."""
