@@ -75,8 +75,10 @@ def beside_others(hypothesis: Set[WordPair], premise: Set[WordPair]) -> Set[Word
 
 def contradiction(
     hypothesis: Reading, premise: Reading, missing_numbers: Set[str], lead: Reading | None = None
-) -> Literal["", "negation", "numbers"]:
-    """Kind of contradiction by the premise; empty where it says nothing of it, or agrees somewhere.
+) -> tuple[Literal["", "negation", "numbers"], float]:
+    """Kind of contradiction by the premise, and the share of the words that it is about.
+
+    The kind is empty where the premise says nothing of it, or agrees somewhere.
 
     Sentences of the premise with nearly all words of the hypothesis are held against it.  "negation": each of them
     denies, forbids, or has the opposite of what the hypothesis affirms, or the other way round.  "numbers": one has
@@ -84,33 +86,50 @@ def contradiction(
 
     lead   the line that leads in the list that the hypothesis is an item of: what that denies, the hypothesis denies
     """
-    if _is_denied(hypothesis, premise, lead):
-        return "negation"
+    if share := _denied_share(hypothesis, premise, lead):
+        return "negation", share
     if not missing_numbers and hypothesis.quantities and is_of_another(hypothesis, premise):
-        return "numbers"
+        return "numbers", 1.0
     if missing_numbers and len(hypothesis.plain) >= 2:
         words = hypothesis.plain
         if hypothesis.quantities:
             words -= hypothesis.within(hypothesis.quantities_of(premise.dimensions))
         alike = _alike(words, premise, _OVERLAP)
-        return "numbers" if any(_has_others(hypothesis, sentence, missing_numbers) for sentence in alike) else ""
-    return ""
+        if any(_has_others(hypothesis, sentence, missing_numbers) for sentence in alike):
+            return "numbers", 1.0
+    return "", 0.0
 
 
-def _is_denied(hypothesis: Reading, premise: Reading, lead: Reading | None) -> bool:
-    words, stance = hypothesis.content.distinct, hypothesis if lead is None else lead
+def _denied_share(hypothesis: Reading, premise: Reading, lead: Reading | None) -> float:
+    """Share of the words that the premise denies: all, or those of a clause where the hypothesis is one sentence."""
+    if _denies(premise, hypothesis, hypothesis if lead is None else lead):
+        return 1.0
+    if lead is not None or not hypothesis.has_marks or len(hypothesis.sentences) > 1:
+        return 0.0
+    denied = [clause for clause in map(Reading, hypothesis.clause_texts) if _denies(premise, clause, clause)]
+    return min(1.0, sum(len(clause.distinct) for clause in denied) / len(hypothesis.distinct))
+
+
+def _denies(premise: Reading, text: Reading, stance: Reading) -> bool:
+    words = text.content.distinct
     if len(words & premise.vocabulary) < max(_ALIKE * len(words), 1):
         return False
-    if len(words) + len(stance.claims) + (lead is not None) < 2:
+    if len(words) + len(stance.polarity.claims) + (stance is not text) < 2:
         return False
-    if not (stance.has_marks or premise.has_marks) or (lead is None and premise.quotes(hypothesis)):
+    if not (stance.has_marks or premise.has_marks) or (stance is text and premise.quotes(text)):
         return False
     sentences = _alike(words, premise, _ALIKE)
     clauses = [clause for sentence in sentences for clause in sentence.parts(words)]
     return bool(sentences) and any(
-        all(contradicts(stance.polarity, stance.vocabulary, text.polarity, text.vocabulary) for text in nearest)
-        for nearest in (_nearest(words, sentences), _nearest(words, clauses))
+        all(contradicts(stance.polarity, stance.vocabulary, near.polarity, near.vocabulary) for near in nearest)
+        for nearest in (_about(stance, _nearest(words, sentences)), _about(stance, _nearest(words, clauses)))
     )
+
+
+def _about(stance: Reading, nearest: Sequence[Reading]) -> Sequence[Reading]:
+    """Those that are on a side of an axis that the stance is on too; all, where none is."""
+    axes = {claim[:-1] for claim in stance.polarity.claims}
+    return [near for near in nearest if any(claim[:-1] in axes for claim in near.polarity.claims)] or nearest
 
 
 def _nearest(words: Set[str], alike: Sequence[Sentence]) -> list[Reading]:
@@ -263,10 +282,12 @@ class LexicalJudge:
         own_lead = self._readings[lead] if lead else None
         score = self._score(hypothesis, premise, known, len(numbers.all & hypothesis.numbers), own_lead)
         whole = self._readings[f"{lead} {hypothesis.text}"] if leads_in(lead) else None
-        contradicted = contradiction(hypothesis, premise, numbers.numbers, whole) if self.negation else ""
+        contradicted, denied = (
+            contradiction(hypothesis, premise, numbers.numbers, whole) if self.negation else ("", 0.0)
+        )
         if contradicted:
             label: Label = "contradicted"
-            score *= _CONTRADICTED
+            score *= 1 - (1 - _CONTRADICTED) * denied
         else:
             is_sound = score >= self.threshold and numbers is NOTHING_MISSING
             label = "supported" if is_sound else "not_found"

@@ -206,6 +206,12 @@ class Reading:
         """True where most of its content words are Chinese."""
         return 2 * sum(form >= _FIRST_CJK for form in self.distinct) > len(self.distinct)
 
+    @cached_property
+    def clause_texts(self) -> list[str]:
+        """Its clauses; none where it is one."""
+        texts = [text for text in _CLAUSE.findall(self.text) if text.strip()]
+        return texts if len(texts) > 1 else []
+
     def quotes(self, other: Reading) -> bool:
         """True where it has the other text word for word, and not within a word, as "members" in "non-members"."""
         start = self.text.find(other.text)
@@ -294,8 +300,7 @@ class Sentence(Reading):
     @cached_property
     def clauses(self) -> list[Sentence]:
         """Its clauses, each with the lead of all; none where it is one."""
-        texts = [text for text in _CLAUSE.findall(self.text) if text.strip()]
-        return [Sentence(text, self.start, self.end, self.lead) for text in texts] if len(texts) > 1 else []
+        return [Sentence(text, self.start, self.end, self.lead) for text in self.clause_texts]
 
     def parts(self, words: Set[str]) -> list[Sentence]:
         """Clauses with most of some words, where that is nearly all that the sentence has; else it as a whole."""
