@@ -385,3 +385,49 @@ def test_files_whose_names_are_no_utf8_are_judged_weighed_and_named(folder: Path
         done = steelyard(command, *words, "-o", f"{command}.txt")
         assert (done.returncode, done.stderr) == (0, b"")
         assert "o?" in (folder / f"{command}.txt").read_text(encoding="utf-8")
+
+
+def test_grades_by_criteria_are_on_the_screen_with_the_lowest_and_the_measures_to_take(folder: Path) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    from tests.judges.llm_server import judging
+
+    with judging() as server:
+        options = ["--judge", "llm", "--model", "m", "--base-url", server.base_url, "--into", "v.parquet"]
+        status, text, errors = _judged(*options, "--criterion", "answer_grade", "--criterion", "open=It is open")
+    assert (status, errors) == (0, "")
+    assert "answer_grade: 1.00 on average, on the scale 1-5." in text
+    assert "open: yes for 1 of 3 (33%)." in text
+    assert "open: no: “九点开门【1】。”: It does not., in the answer to “几点开门？”" in text
+    assert "-m answer_grade -m 'criterion(name=open)' --verdicts v.parquet" in text
+    assert len(text.splitlines()) <= 15
+    status, _, errors = _judged("--criterion", "It is open", "--into", "v.parquet")
+    assert status
+    assert "judge lexical: does not judge by criteria, such as it_is_open" in errors
+
+
+def test_answers_are_compared_in_pairs_and_the_result_is_kept(folder: Path) -> None:
+    pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
+    from steelyard.experiment.preferences import Preferences
+    from tests.judges.llm_server import judging
+
+    (folder / "p.jsonl").write_text('{"qid": "q1", "retrieved": [], "answer": "From 9."}\n')
+    runs = ["--pairwise", "o.jsonl", "p.jsonl"]
+    pair = ["judge", "q.jsonl", *runs, "--judge", "llm", "--model", "m", "--into", "w.json"]
+    with judging() as server:
+        planned = steelyard(*pair, "--base-url", server.base_url, "--dry-run")
+        done = steelyard(*pair, "--base-url", server.base_url)
+    assert planned.stderr == b""
+    assert re.search(r"calls to the model +2\n", planned.stdout.decode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    assert "o is better on 100% of 3 questions" in text.replace("o is preferred to p: better", "o is better")
+    assert len(text.splitlines()) <= 15
+    assert Preferences.read(folder / "w.json").systems == ("o", "p")
+    for options, message in (
+        (["--judge", "lexical"], "--pairwise: answers are compared by a language model"),
+        (["--criterion", "x"], "--criterion is of one system's answers, and --pairwise compares several"),
+    ):
+        refused = steelyard(*pair, *options)
+        assert refused.returncode
+        assert message in refused.stderr.decode()
+    assert "no outputs are given" in steelyard("judge", "q.jsonl").stderr.decode()

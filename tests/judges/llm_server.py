@@ -103,7 +103,7 @@ def criteria(body: Any) -> Any:
     answer, listed = block(body, "ANSWER"), items(body, "CRITERIA")
     grades = []
     for key, text in listed.items():
-        sentence, scale = re.fullmatch(r"(.*) \(((?:yes|a whole).*)\)", text).groups()  # type: ignore[union-attr]
+        sentence, scale = re.fullmatch(r"(.*) \(((?:yes|a whole|[01]（).*)\)", text).groups()  # type: ignore[union-attr]
         fulfilled = sentence.rstrip(".。").split()[-1] in answer
         low, high = re.findall(r"\d+", scale) or ("no", "yes")
         reason = "It does." if fulfilled else "It does not."

@@ -89,7 +89,8 @@ def _pairwise(
     with _asking(call, "comparisons were") as bars:
         save = True if into is None else into
         asked = PairwiseOptions(save=save, must_keep=True, progress=bars, settings=_settings(**options))
-        call.write((plan_pairwise if dry_run else compare_answers)(questions, runs, asked))
+        result = (plan_pairwise if dry_run else compare_answers)(questions, runs, asked)
+    call.write(result)
 
 
 def _evaluation(run: JudgedRun, questions: str, outputs: str) -> list[str]:
