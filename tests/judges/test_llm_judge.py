@@ -451,10 +451,18 @@ def test_a_whole_answer_is_judged_at_once(server: Server) -> None:
     row = verdicts(server, case)
     assert labels(row) == ["supported", "not_found", "not_found"]
     assert row[0].reason == "Read it. (grade 0.333333)"
-    server.script(PATH, says_json(explanation="", unsupported=[3, "7"], grade=5))
+    server.script(PATH, says_json(explanation="", unsupported=[3], grade=5))
+    assert labels(verdicts(server, case)) == ["supported", "supported", "not_found"]
+
+
+@pytest.mark.parametrize("listed", [[3, "7"], [3, "the second sentence"], [3, [2]], [3, 2.0], [3, None]])
+def test_what_a_whole_answer_is_listed_for_by_no_id_is_asked_for_again(server: Server, listed: list[Any]) -> None:
+    case = Case(SOURCE, CASE.hypotheses, query=CASE.query, table="grounded")
+    server.script(PATH, says_json(explanation="", unsupported=listed), says_json(explanation="", unsupported=["2"]))
     asked = judge(server)
-    assert labels(asked.judge([case])[0]) == ["supported", "supported", "not_found"]
+    assert labels(asked.judge([case])[0]) == ["supported", "not_found", "not_found"]
     assert asked.counts()["unknown_ids"] == 1
+    assert asked.counts()["repeated"] == 1
 
 
 FACTS = Case("The hall opens at 9.", ("opens at 9", "closes at 5"), query="When?", table="nuggets")

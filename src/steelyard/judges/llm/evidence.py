@@ -13,6 +13,7 @@ from steelyard.judges.verdict import Label, Verdict
 
 Ids = frozenset[str]
 _BLANKS = re.compile(r"\s+")
+_COMMA = re.compile("[,，、;；]")
 _OMISSION = re.compile(r"\.{3,}|…+|\[…\]")
 _QUOTATION_MARKS = "\"'“”‘’「」『』《》"
 _PART_WORDS = ("part", "部分")
@@ -70,10 +71,10 @@ def read_evidence(entry: Mapping[str, Any]) -> Evidence | None:
     if len(words) != 1:
         return None
     [(label, word)] = words.items()
-    together = [_ids(own) for own in _list(entry.get("together")) if isinstance(own, list)]
+    together = _sets(entry.get("together"))
     if not entry.keys() & {"alone", "together", "part", "against"}:
         entry = {**entry, **_cited(label, next((entry[key] for key in _CITED if key in entry), None))}
-        together = [_ids(own) for own in entry.get("together", ())]
+        together = _sets(entry.get("together"))
     return Evidence(
         label, read_score(entry.get("score")), read_text(entry.get("reason")),
         alone=_ids(entry.get("alone")).union(*(own for own in together if len(own) == 1)),
@@ -100,17 +101,25 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _sets(value: Any) -> list[Ids]:
+    """Sets of ids, of a list of lists; a list of ids alone is one set."""
+    listed = _list(value)
+    return [_ids(own) for own in listed if isinstance(own, list)] or [_ids(listed)]
+
+
 def _ids(value: Any) -> Ids:
-    listed = [value] if isinstance(value, int | str) and value != "" else _list(value)
-    return frozenset(text for item in listed if (text := id_text(item)))
+    """The ids of a list, or of a text; each may have behind it what its line in the prompt has, as "c1 3fa9" has."""
+    listed = [value] if isinstance(value, int | str) else _list(value)
+    words = [part.split() for item in listed for part in _COMMA.split(id_text(item))]
+    return frozenset(id_text(own[0]).lower() for own in words if own)
 
 
 def checked(evidence: Evidence, texts: Mapping[str, str]) -> tuple[Evidence | None, str, int]:
     """Evidence held against the texts that a model was shown: what counts, or why not, and how many ids it made up.
 
-    The verdict decides: of a statement that is not found, what would support it says a part of it.  Where there is one
-    text, no other can be meant.  A supported statement that no text supports, and a contradicted one that none
-    contradicts, count as unread.
+    The verdict decides: of a statement that is not found, what would support it says a part of it, and nothing is
+    against it; a text named on both sides is on that of the verdict.  Where there is one text, no other can be meant.
+    A supported statement that no text supports, and a contradicted one that none contradicts, count as unread.
 
     >>> checked(Evidence("supported"), {"c1": "It is red.", "c2": "It is big."})
     (None, 'supported, and by no text that it names', 0)
@@ -124,9 +133,13 @@ def checked(evidence: Evidence, texts: Mapping[str, str]) -> tuple[Evidence | No
     )
     unknown = evidence.named.union(evidence.against) - names.keys()
     if evidence.label == "not_found":
-        alone, together, part = frozenset(), (), part.union(alone, *together)
-    elif len(shown) == 1:
-        alone, against = (shown, against) if evidence.label == "supported" else (alone, shown)
+        alone, together, part, against = frozenset(), (), part.union(alone, *together), frozenset()
+    elif evidence.label == "supported":
+        alone = shown if len(shown) == 1 else alone
+        against -= alone
+    else:
+        against = shown if len(shown) == 1 else against
+        alone, together = alone - against, tuple(own for own in together if not own & against)
     if evidence.label == "supported" and shown and not (alone or together):
         return None, "supported, and by no text that it names", len(unknown)
     if evidence.label == "contradicted" and shown and not against:

@@ -96,7 +96,10 @@ def _listed(
 
 
 def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Verdict]:
-    """All ids have a verdict, by whether they are listed; without a list of them none has."""
+    """All ids have a verdict, by whether they are listed; without a list of them none has.
+
+    Where something is listed that was not asked about, it may mean any id, and those that are not listed have none.
+    """
     entries = reply.get("unsupported")
     if not isinstance(entries, list):
         return ReplyEntries()
@@ -107,6 +110,7 @@ def _read_whole(reply: Mapping[str, Any], ids: Sequence[str]) -> ReplyEntries[Ve
     values = {
         unit: Verdict("not_found", 0.0, reason) if unit in unsupported.values else Verdict("supported", 1.0, reason)
         for unit in ids
+        if unit in unsupported.values or not unsupported.n_unknown
     }
     return ReplyEntries(values, n_unknown=unsupported.n_unknown)
 
