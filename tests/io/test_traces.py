@@ -202,6 +202,12 @@ def test_a_text_that_comes_again_is_another_question() -> None:
     assert names == [names[0], f"{names[0]}~2", f"{names[0]}~3"]
 
 
+def test_a_name_that_comes_again_is_none_that_is_used() -> None:
+    rows = [{"metadata": {"query_id": name}, "query": name, "answer": "x"} for name in ("a", "a", "a~2", "a", "a~2")]
+    lines = traces_of(rows, "rows", "dify").lines
+    assert [line["qid"] for _, line in lines] == ["a", "a~2", "a~2~2", "a~3", "a~2~3"]
+
+
 def test_evaluate_says_what_traces_lack(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
     gold.write_text(

@@ -75,8 +75,7 @@ def turn_lines(turns: Iterable[Turn]) -> tuple[list[dict[str, Any]], list[Note]]
             n_empty += 1
             continue
         name = turn.query_id or (content_id(turn.question) if turn.question else turn.trace_id) or "trace"
-        names[name] = n = names.get(name, 0) + 1
-        line, lacks = _line(turn, name if n == 1 else f"{name}~{n}", chunks)
+        line, lacks = _line(turn, _unused(name, names), chunks)
         lines.append(line)
         for gap in lacks:
             gaps.setdefault(gap, []).append(_shown(turn, line["qid"]))
@@ -87,6 +86,15 @@ def turn_lines(turns: Iterable[Turn]) -> tuple[list[dict[str, Any]], list[Note]]
     ]
     notes += [Note("trace_empty", {"n": n_empty})] if n_empty else []
     return lines, notes
+
+
+def _unused(name: str, names: dict[str, int]) -> str:
+    """The name, with a number where it is used already.
+
+    names   how often each was wanted by now
+    """
+    names[name] = n = names.get(name, 0) + 1
+    return name if n == 1 else _unused(f"{name}~{n}", names)
 
 
 GAPS = (
