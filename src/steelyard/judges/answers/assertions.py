@@ -167,6 +167,7 @@ _CHAPTER = re.compile(r"第[0-9〇零一二两三四五六七八九十百]{1,6}[
 _QUESTION = re.compile(r"""[("'“‘「『（].*[?？]\W* | [^"“「『`]*[?？][\s)）*_~]*""", re.VERBOSE | re.DOTALL)
 _LAST_VERB = re.compile(r"(?:\b(?:is|are|was|were)(?: to)?(?: either)?|[是为有])\s*[:：]\Z", re.IGNORECASE)
 _SHORT_WORDS, _SHORT_CHINESE = 6, 12
+_SENTENCE_WORDS = 4  # with a full stop behind them
 
 
 def no_claim(text: str, *, stands_above: bool = True, leads_list: bool = False) -> str:
@@ -185,7 +186,7 @@ def no_claim(text: str, *, stands_above: bool = True, leads_list: bool = False) 
     plain = text.strip().lower()
     if not _WORD.search(plain):
         return "no_words"
-    if re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (stands_above and _BOLD.fullmatch(plain)):
+    if _is_heading(plain, stands_above):
         return "heading"
     if _lists_sources(plain):
         return "sources"
@@ -195,6 +196,14 @@ def no_claim(text: str, *, stands_above: bool = True, leads_list: bool = False) 
     if plain.endswith((":", "：")) and _leads_in(plain, stands_above, leads_list):
         return "lead_in"
     return phrase_reason(plain) or ("admission" if only_admits(plain) else "")
+
+
+def _is_heading(plain: str, stands_above: bool) -> bool:
+    """True for a heading by its signs, unless it is a sentence with a full stop, as a conclusion in bold is."""
+    if not (re.match(r"#{1,6}\s", plain) or _CHAPTER.fullmatch(plain) or (stands_above and _BOLD.fullmatch(plain))):
+        return False
+    bare = plain.strip("#*_: \t")
+    return not (bare.endswith("。") or (bare.endswith(".") and len(bare.split()) >= _SENTENCE_WORDS))
 
 
 def _is_question(plain: str) -> bool:

@@ -18,7 +18,7 @@ _ITEM = re.compile(
     r"""(?:\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+|\d{1,3}[、．]|[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十\d]{1,3}[）)]|[①-⑳]\s*))+""",
     re.VERBOSE,
 )
-_EMPHASIS = re.compile(r"\*\*|~~|`")
+_EMPHASIS = re.compile(r"\A#{1,6}\s+|\*\*|~~|`")
 _ITALIC = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=\S)\*(?![\w*])")
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?:https?:|/|#|\./)[^()\s]{0,500}\)")
 _OPENING = 80  # characters that what a sentence says of its source may have
