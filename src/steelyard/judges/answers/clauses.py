@@ -31,9 +31,9 @@ def clause_spans(text: str, start: int, end: int) -> Iterator[Span]:
     A clause ends with a comma or semicolon outside of quotations and brackets.  One that depends on its neighbour stays
     with it: behind "if" or 如果, before "which" or 则, and in English where one side has no verb.
 
-    >>> text = "The hall opens at nine on weekdays, the café is closed, and a card for visitors costs ten euros"
+    >>> text = "The hall opens at nine on weekdays, the café is closed, and a card for visitors costs ten euros a year"
     >>> [text[start:end] for start, end in clause_spans(text, 0, len(text))]
-    ['The hall opens at nine on weekdays,', 'the café is closed, and a card for visitors costs ten euros']
+    ['The hall opens at nine on weekdays,', 'the café is closed, and a card for visitors costs ten euros a year']
     """
     sentence = text[start:end]
     columns = [0, *accumulate(1 if character.isascii() else 2 for character in sentence)]
