@@ -28,7 +28,7 @@ CASES = [
         ("When do the museums open?", "The museum opens at nine.", 10, ""),
         ("When do the museums open?", "A museum.", 5, "missing: open"),
         ("When do the museums open?", "Cats and dogs.", 0, "missing: museums, open"),
-        ("博物馆几点开门？", "博物馆九点开门。", 7, "missing: 几"),
+        ("博物馆几点开门？", "博物馆九点开门。", 5, "missing: 几点"),
         ("博物馆几点开门？", "今天天气很好。", 0, "missing: 博物馆几点开门"),
         ("Who is he?", "He is who he is.", 10, ""),
         ("???", "Anything.", 0, "no words in the question"),

@@ -21,7 +21,6 @@ from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.shapes import Each, Object, Shape, check_shape
 from steelyard.io.own_json import OwnJson
-from steelyard.judges.lexical.judge import COPIED, LexicalJudge
 from steelyard.judges.people.review import IN_TWO
 from steelyard.judges.self_tests import SelfTest
 
@@ -286,12 +285,21 @@ def one_sided_notes(recipe: Mapping[str, Any], counts: Mapping[str, int]) -> Ite
         return
     share = counts["supported"] / n
     values = {"n": n, "percent": round(100 * max(share, 1 - share)), "threshold": threshold}
-    if share >= _SIDE and recipe["judge"]["name"] == LexicalJudge.name and threshold < COPIED:
-        yield Note("judge_one_sided_copied", values | {"copied": COPIED})
+    if share >= _SIDE and threshold < (copied := _copied_threshold(recipe["judge"]["name"])):
+        yield Note("judge_one_sided_copied", values | {"copied": copied})
     elif share >= _SIDE:
         yield Note("judge_one_sided_supported", values)
     elif share <= 1 - _SIDE:
         yield Note("judge_one_sided_unsupported", values)
+
+
+def _copied_threshold(judge: str) -> float:
+    """The threshold that suits text which is mostly copied from its context; 0 for a judge that has none."""
+    if judge != "lexical":
+        return 0.0
+    from steelyard.judges.lexical.judge import COPIED  # Other judges need not import it.
+
+    return COPIED
 
 
 def labels_digest(labels: Mapping[str, str]) -> str:
