@@ -28,6 +28,9 @@ _STOPS, _CLOSERS, _BEFORE_SENTENCE = ".。！!？?；;…", '”」』）"', "\n
 _ENDS, _NO_END = re.compile(f"[{_STOPS}]"), "·"
 _LONG_LINE = 60  # columns, an ideograph two of them: of a line that may have been wrapped
 _SMALL = re.compile(r"[^\S\n]*[a-z]")
+_FENCED_WHOLE = re.compile(
+    r"(?P<opening>\s*```[^\S\n]*(?:markdown|md)[^\S\n]*\n)(?P<inside>(?:(?!```)[\s\S])*)\n[^\S\n]*```\s*", re.IGNORECASE
+)
 _REST_OF_LINE = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
@@ -47,6 +50,7 @@ def answer_units(answer: str, context: Sequence[str] | Names = ()) -> list[Unit]
     >>> [(unit.text, unit.no_claim) for unit in answer_units(answer)]
     [('Hello!', 'greeting'), ('It opens at 9.', '')]
     """
+    answer = _unfenced(answer)
     marks = citation_marks(answer, context)
     return _layout(answer, marks, footnotes(answer, marks)).units
 
@@ -72,11 +76,18 @@ def units_with_citations(answer: str, context: Sequence[str] | Names) -> tuple[l
     >>> [(cited.chunk, cited.problem) for cited in citations]
     [(1, None), (2, None), (None, 'out_of_range')]
     """
+    answer = _unfenced(answer)
     marks = citation_marks(answer, context)
     notes = footnotes(answer, marks)
     layout = _layout(answer, marks, notes)
     cited = cited_chunks(layout.units, marks, notes, Names.of(context)) if marks else []
     return layout.units, _shared(cited, layout)
+
+
+def _unfenced(answer: str) -> str:
+    """The answer with blanks in place of a fence around all of it that says that it is Markdown."""
+    match = _FENCED_WHOLE.fullmatch(answer)
+    return answer if match is None else f"{' ' * match.end('opening')}{match['inside']}".ljust(len(answer))
 
 
 @dataclass(frozen=True)
