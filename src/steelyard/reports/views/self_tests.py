@@ -53,7 +53,7 @@ def _brief(tests: SelfTests, look: Look, *, file: Path | None = None) -> Iterato
     sheet = replace(tests_sheet(tests, words), spare=[1])
     if tests.failed:
         name = tests.failed[0]
-        example = _example(tests, name, words, width=(look.width or USUAL_WIDTH) * 2 // 3)
+        example = _example(tests, name, words, width=(look.width or USUAL_WIDTH) // 2)
         meaning = words("selftest.meaning", name=name, meaning=words(f"selftest.test.{name}"))
         sheet.notes.append(words("brief.selftest.example", meaning=meaning, example=example.text))
     sheet.notes += careful(_cautions(tests, words), look)
