@@ -53,8 +53,8 @@ def test_says_how_often_each_grade_was_given_and_how_to_weigh_with_them(folder: 
     assert (status, errors) == (0, "")
     assert [line.split() for line in text.splitlines()[4:8]] == [
         ["3", "1", "0", "33%"],
-        ["2", "1", "0", "33%"],
-        ["1", "0", "0", "0%"],
+        ["2", "0", "0", "0%"],
+        ["1", "1", "0", "33%"],
         ["0", "1", "0", "33%"],
     ]
     assert "no truth to rely on" in text

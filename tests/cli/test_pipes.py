@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -50,7 +50,7 @@ def piped(content: bytes) -> Iterator[str]:
     receiver, sender = os.pipe()
 
     def write() -> None:
-        with os.fdopen(sender, "wb") as file:
+        with suppress(BrokenPipeError), os.fdopen(sender, "wb") as file:  # Its reader may be done before it is.
             file.write(content)
 
     Thread(target=write, daemon=True).start()

@@ -77,7 +77,7 @@ def test_the_calibration_of_another_judge_is_refused() -> None:
         verdicts(calibration=calibration(), judge="llm", model="m")
     with pytest.raises(InputError, match=r"another judge: names is True there, and False here"):
         verdicts(calibration=calibration(), names=False)
-    with pytest.raises(InputError, match=r"version is 7 there, and 1 here"):
+    with pytest.raises(InputError, match=r"version is 7 there, and 2 here"):
         verdicts(calibration=replace(calibration(), judge={**calibration().judge, "version": 7}))
 
 

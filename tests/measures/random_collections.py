@@ -102,7 +102,7 @@ _CUTOFFS: dict[str | None, st.SearchStrategy[float | None]] = {
 
 
 def _words_or_numbers(parameter: Parameter) -> st.SearchStrategy[object]:
-    return st.sampled_from(parameter.words if isinstance(parameter, Word) else [-2.0, 0.0, 1.0, 1.5])
+    return st.sampled_from((parameter.words or ("polite",)) if isinstance(parameter, Word) else [-2.0, 0.0, 1.0, 1.5])
 
 
 @st.composite

@@ -99,7 +99,7 @@ def labels_for_rates(width: float, *, sensitivity: float, specificity: float, su
     Returns  None where more than MOST_LABELS would be needed, as of a share that people never support
 
     >>> labels_for_rates(0.1, sensitivity=0.9, specificity=0.9, supported=0.5)
-    284
+    282
     """
     counts = [
         math.inf if not share else math.ceil(_for_rate(rate, width) / share)

@@ -117,7 +117,7 @@ def people_difference(difference: MeanError, right: float, error: float, *, alph
 
     >>> low, high = people_difference(MeanError(0.1, 0.02, 200, 201), 0.7, 0.05, alpha=0.05)[1:]
     >>> round(0.1 / 0.7, 3), round(low, 3), round(high, 3)
-    (0.143, 0.086, 0.207)
+    (0.143, 0.085, 0.206)
     """
     if right < LEAST - 1 or math.isnan(difference.error) or difference.df < 1:
         return math.nan, math.nan, math.nan
