@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from steelyard.experiment.door.weighing import Weighing
     from steelyard.experiment.exporting import export
     from steelyard.experiment.judging import judge
+    from steelyard.experiment.preferences import compare_answers
     from steelyard.experiment.scorers import scorer
     from steelyard.experiment.self_testing import self_test
     from steelyard.experiment.table.scores import Scores
@@ -80,6 +81,7 @@ _HOMES = {
     "experiment.door.evaluation": "evaluate weigh",
     "experiment.exporting": "export",
     "experiment.judging": "judge",
+    "experiment.preferences": "compare_answers",
     "data.outputs": "Outputs",
     "data.questions": "Questions",
     "data.chunk_table": "Corpus",
@@ -155,6 +157,7 @@ __all__ = [
     "bench_rerankers",
     "calibrate",
     "compare",
+    "compare_answers",
     "definitions",
     "diagnose",
     "evaluate",

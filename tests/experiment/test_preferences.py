@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.base.errors import InputError
 from tests.hypothesis_profiles import examples
 from tests.judges.llm_server import PATH, QUICK, judging, says_json
@@ -17,7 +18,7 @@ from tests.rag.server import Server
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.experiment.preferences import PairwiseOptions, Preferences, compare_answers, plan_pairwise
+from steelyard.experiment.preferences import PairwiseOptions, Preferences, compared_in_pairs, plan_pairwise
 
 _SIGNS = st.sampled_from([-1, 0, 1])
 CHOICES = st.lists(st.tuples(_SIGNS, _SIGNS), min_size=3, max_size=30)
@@ -55,7 +56,7 @@ def options(server: Server, **more: Any) -> PairwiseOptions:
 
 def test_both_orders_are_asked_and_the_longer_answer_wins(server: Server) -> None:
     long, short = outputs({"q0": "It opens at nine.", "q1": "At nine."}), outputs({"q0": "Nine.", "q1": "Nine."})
-    result = compare_answers(questions(2), {"long": long, "short": short}, options(server))
+    result = compared_in_pairs(questions(2), {"long": long, "short": short}, options(server))
     assert len(server.seen(PATH)) == 4
     [row] = result.frame.rows(named=True)
     assert (row["won"], row["tied"], row["lost"], row["difference"]) == (1, 0, 0, 1)
@@ -67,7 +68,7 @@ def test_both_orders_are_asked_and_the_longer_answer_wins(server: Server) -> Non
 
 def test_a_model_that_prefers_what_it_sees_first_says_that_all_tie(server: Server) -> None:
     one, other = outputs({f"q{n}": "At nine" for n in range(20)}), outputs({f"q{n}": "By nine" for n in range(20)})
-    result = compare_answers(questions(20, "biased?"), {"one": one, "other": other}, options(server))
+    result = compared_in_pairs(questions(20, "biased?"), {"one": one, "other": other}, options(server))
     [row] = result.frame.rows(named=True)
     assert (row["tied"], row["difference"]) == (1, 0)
     assert (result.bias.value, result.n_turned) == (1, 20)
@@ -82,7 +83,7 @@ def test_a_model_that_prefers_what_it_sees_first_says_that_all_tie(server: Serve
 
 def test_what_is_equal_or_absent_is_not_asked(server: Server) -> None:
     one, other = outputs({"q0": "Nine.", "q1": "Nine.", "q2": ""}), outputs({"q0": "Nine.", "q1": "", "q2": ""})
-    result = compare_answers(questions(3), {"one": one, "other": other}, options(server))
+    result = compared_in_pairs(questions(3), {"one": one, "other": other}, options(server))
     assert server.seen(PATH) == []
     assert result.choices["score"].to_list() == [0.0, 1.0, 0.0]
 
@@ -90,7 +91,7 @@ def test_what_is_equal_or_absent_is_not_asked(server: Server) -> None:
 def test_what_cannot_be_read_is_not_judged(server: Server) -> None:
     one, other = outputs({"q0": "Nine", "q1": "Nine."}), outputs({"q0": "Ten", "q1": "Ten"})
     server.script(PATH, *[says_json(better="perhaps")] * 2)
-    result = compare_answers(questions(2), {"one": one, "other": other}, options(server, settings={"concurrency": 1}))
+    result = compared_in_pairs(questions(2), {"one": one, "other": other}, options(server, settings={"concurrency": 1}))
     assert result.choices["score"].to_list() == [None, 1.0]
     assert result.not_judged == {"better 'perhaps' cannot be read": 1}
     assert result.frame["n"].to_list() == [1]
@@ -107,12 +108,12 @@ def test_a_plan_counts_calls_and_asks_nothing(server: Server) -> None:
 def test_a_result_is_kept_and_read_back_and_the_cache_answers_again(server: Server, tmp_path: Path) -> None:
     systems = {name: outputs({"q0": name}) for name in ("a", "bb", "ccc")}
     file = tmp_path / "p.json"
-    result = compare_answers(questions(1), systems, options(server, save=file))
+    result = compared_in_pairs(questions(1), systems, options(server, save=file))
     n_calls = len(server.seen(PATH))
     kept = Preferences.read(file)
     assert kept.choices.equals(result.choices)
     assert kept.strengths["system"].to_list() == ["ccc", "bb", "a"]
-    compare_answers(questions(1), systems, options(server, save=file))
+    compared_in_pairs(questions(1), systems, options(server, save=file))
     assert len(server.seen(PATH)) == n_calls
     file.write_text(file.read_text().replace('"ccc"', '"d"', 1))
     with pytest.raises(InputError, match="systems that it does not name; compare again"):
@@ -122,9 +123,9 @@ def test_a_result_is_kept_and_read_back_and_the_cache_answers_again(server: Serv
 def test_one_system_and_no_place_are_refused(server: Server) -> None:
     one = outputs({"q0": "Nine."})
     with pytest.raises(InputError, match="there is 1 system; name two or more"):
-        compare_answers(questions(1), {"one": one}, options(server))
+        compared_in_pairs(questions(1), {"one": one}, options(server))
     with pytest.raises(InputError, match="one: is no run folder, in which the result could be kept"):
-        compare_answers(questions(1), {"one": one, "two": one}, options(server, save=True, must_keep=True))
+        compared_in_pairs(questions(1), {"one": one, "two": one}, options(server, save=True, must_keep=True))
 
 
 @given(CHOICES)
@@ -173,3 +174,11 @@ def test_intervals_hold_the_truth_whatever_the_bias(advantage: float, bias: floa
     assert hold / runs >= 0.93
     if advantage == 0:
         assert shown / runs <= 0.07
+
+
+def test_the_library_says_the_same_as_the_command(server: Server) -> None:
+    long, short = outputs({"q0": "It opens at nine.", "q1": "At nine."}), outputs({"q0": "Nine.", "q1": "Nine."})
+    own = sy.compare_answers(
+        questions(2), {"long": long, "short": short}, save=False, model="m", base_url=server.base_url, **QUICK
+    )
+    assert own.frame.equals(compared_in_pairs(questions(2), {"long": long, "short": short}, options(server)).frame)

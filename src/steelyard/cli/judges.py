@@ -75,7 +75,7 @@ def _pairwise(
     dry_run: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Compare answers of several systems, and write who is preferred; or what comparing would take."""
-    from steelyard.experiment.preferences import PairwiseOptions, compare_answers, plan_pairwise
+    from steelyard.experiment.preferences import PairwiseOptions, compared_in_pairs, plan_pairwise
 
     if judge != "llm":
         raise InputError("--pairwise: answers are compared by a language model; name it: --judge llm --model MODEL")
@@ -89,7 +89,7 @@ def _pairwise(
     with _asking(call, "comparisons were") as bars:
         save = True if into is None else into
         asked = PairwiseOptions(save=save, must_keep=True, progress=bars, settings=_settings(**options))
-        result = (plan_pairwise if dry_run else compare_answers)(questions, runs, asked)
+        result = (plan_pairwise if dry_run else compared_in_pairs)(questions, runs, asked)
     call.write(result)
 
 

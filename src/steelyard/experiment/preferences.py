@@ -232,16 +232,33 @@ class _Asked:
         return Choice(better, _NOT_ASKED), Choice(-better, _NOT_ASKED)
 
 
-def compare_answers(questions: object, systems: object, options: PairwiseOptions = PairwiseOptions()) -> Preferences:
+def compare_answers(
+    questions: object,
+    systems: object,
+    *,
+    save: bool | str | Path = True,
+    cluster: str | None = None,
+    progress: Progress = usual_progress,
+    **settings: Any,
+) -> Preferences:
     """Let a language model say for each question whose answer is better, for all pairs of systems, in both orders.
 
     questions   Questions, a path to them, or dicts with `qid` and `query`
     systems     run folders, files of outputs, or name -> these: two systems or more
+    save        True keeps the result in the folder of the first run, where it is one; a path; False nowhere
+    cluster     questions with the same value of this field count as one; by default those of one conversation do
+    settings    of the model: model, base_url, budget, ...
     What the order decides is taken out: a score is the mean of both orders, so that a model that always prefers what
     it is shown first says of all that they tie.  Answers that are equal tie; where one system did not answer, the other
     is better; neither is asked about.
-    Raises   InputError for fewer than two systems; StageError where the model cannot be asked; OutputError.
+    Raises      InputError for fewer than two systems; StageError where the model cannot be asked; OutputError.
     """
+    options = PairwiseOptions(save=save, cluster=cluster, progress=progress, settings=settings)
+    return compared_in_pairs(questions, systems, options)
+
+
+def compared_in_pairs(questions: object, systems: object, options: PairwiseOptions) -> Preferences:
+    """Answers compared as by `compare_answers`."""
     asked, opened = _opened(questions, systems)
     file = _file(opened[0], options)
     files = {} if file is None else model_files(file)
