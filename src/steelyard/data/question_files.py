@@ -27,7 +27,7 @@ from steelyard.io.json_files import (
     query_id_of,
     query_text_key,
 )
-from steelyard.io.retrieved_items import result_key
+from steelyard.io.retrieved_items import answer_of, result_key
 from steelyard.io.source import BARE_RETURN, NOT_UTF8, Source, has_bare_return
 
 _FORMS = (
@@ -195,10 +195,13 @@ def holds_questions(source: Source, format: str) -> bool:
 
 
 def holds_other_gold(source: Source, first: Mapping[str, Any]) -> bool:
-    """True if lines of JSONL have evidence, or are questions without any gold, by the first one and all bytes."""
+    """True if lines of JSONL have evidence, or are questions without any gold, by the first one and all bytes.
+
+    Lines with what a system retrieved and answered to a question are questions, too; without an answer they are a run.
+    """
     if any(b'"evidence"' in block for block in source.blocks()):
         return True
-    if query_text_key(first) is None or result_key(first) is not None:
+    if query_text_key(first) is None or (result_key(first) is not None and answer_of(first) is None):
         return False
     marks = [f'"{key}"'.encode() for key in ("gold_evidence", *LABEL_KEYS)]
     return not any(mark in block for block in source.blocks() for mark in marks)
