@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.judged.answer_pairs import course_values, pair_values
 from benchmarks.judged.calls import call_values
 from benchmarks.judged.citing import abstention_values, citation_values
 from benchmarks.judged.criteria import criteria_values
@@ -118,6 +119,12 @@ def polarity(_: Path) -> Report:
     return Report(value_table(title, values), [value.row() for value in values])
 
 
+def pairs(_: Path) -> Report:
+    values = [*pair_values(), *course_values()]
+    title = "Sentences about course, product and policy texts"
+    return Report(value_table(title, values), [value.row() for value in values])
+
+
 def amounts(_: Path) -> Report:
     values = list(amount_values())
     return Report(value_table("Numerals and quantities in other words", values), [value.row() for value in values])
@@ -148,6 +155,7 @@ TABLES: Mapping[str, Callable[[Path], Report]] = {
     "citations": citations,
     "abstentions": abstentions,
     "polarity": polarity,
+    "pairs": pairs,
     "calls": calls,
     "traces": traces,
     "criteria": criteria,
