@@ -30,9 +30,14 @@ _BETTER_NOT_ANSWERED = ("hallucination", "noise_followed", "unanswerable_answere
 
 @rule
 def unused(facts: Facts) -> Iterator[Advice]:
-    """The gold was in the first k, and the answer rests on other chunks, by verdicts, or cites others."""
+    """The gold was in the first k, and the answer rests on other chunks, by verdicts, or cites others.
+
+    Abstentions are left to `over_cautious`.
+    """
     for system in facts.systems:
         mask, funnel = system.at("unused"), system.funnel
+        if system.judged is not None:
+            mask = mask & (system.judged.judged.state != ABSTAINED)
         shown = [sources for sources in (funnel.cited, funnel.judged) if sources is not None]
         if not shown:
             continue
