@@ -242,7 +242,7 @@ def _check_for_labels_alone(declared: PlanOptions) -> None:
     for name in ("sensitivity", "specificity", "supported"):
         if getattr(declared, name) is not None:
             raise InputError(
-                f"{name}: is for a plan of labels; give the width that is wished (labels=0.1, --labels 0.1)"
+                f"{name}: is for a plan of labels; give the width that you want (labels=0.1, --labels 0.1)"
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass, field, replace
@@ -30,6 +29,7 @@ from steelyard.experiment.judging import kept, model_files, writing
 from steelyard.io.own_json import OwnJson
 from steelyard.judges.asking import whole_characters
 from steelyard.judges.llm.pairwise import AnswerPair, Choice, PairwiseModel
+from steelyard.judges.people.calibration import UNDEFINED, Estimate
 from steelyard.judges.tables.verdicts import FOLDER
 from steelyard.services.addresses import without_secrets
 from steelyard.stats.intervals.means import mean_intervals
@@ -47,15 +47,6 @@ _FILE = OwnJson(
     "steelyard-pairwise", 1, Object({"systems": Each(list, str), "recipe": dict, "choices": Each(list, _ROW)}),
     "what `steelyard judge --pairwise` writes", again="compare again (`steelyard judge --pairwise`)",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean with the ends of its 95% interval; NaN where there is none."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +102,7 @@ class Preferences(Result):
         return pl.DataFrame({"system": self.systems, **ends}).sort("strength", descending=True, maintain_order=True)
 
     @cached_property
-    def bias(self) -> Mean:
+    def bias(self) -> Estimate:
         """Share of answers that are preferred for being shown first, less that for being shown second.
 
         The mean over questions and pairs of (preferred where first) - (preferred where second); 0 without bias.
@@ -181,12 +172,12 @@ class Preferences(Result):
 _NOT_ASKED = "not asked"
 
 
-def mean_of(values: Floats, clusters: Ints, least: float) -> Mean:
+def mean_of(values: Floats, clusters: Ints, least: float) -> Estimate:
     """Mean of values from `least` to 1 with its interval; questions of one cluster are no independent evidence."""
     if not len(values):
-        return Mean(math.nan, math.nan, math.nan)
+        return UNDEFINED
     interval = mean_intervals(values[:, None], level=_LEVEL, bounds=(least, 1.0), clusters=clusters)
-    return Mean(float(values.mean()), float(interval.low[0]), float(interval.high[0]))
+    return Estimate(float(values.mean()), float(interval.low[0]), float(interval.high[0]))
 
 
 @dataclass(frozen=True, kw_only=True)
