@@ -99,7 +99,7 @@ SIZES := s/^ *(Downloading|Using cached) ([A-Za-z0-9_.]*)-([0-9][^-]*)-.*( \([0-
 .venv/demo-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing NumPy, Polars, SciPy, Altair and others: about 160 MB to load"
 	@rm -f $@; started=$$(date +%s); \
-	{ $(PIP) --progress-bar off --editable '.[rag,report]' && touch $@; } | sed -nE '$(SIZES)'; \
+	{ $(PIP) --progress-bar off --editable '.[rag,report,store]' && touch $@; } | sed -nE '$(SIZES)'; \
 	test -f $@ && echo "Installed in $$(($$(date +%s) - started)) s"
 
 .venv/dev-installed: pyproject.toml | $(BIN)/python
