@@ -29,6 +29,7 @@ from steelyard.comparison.result import Comparison
 from steelyard.comparison.sensitivity import sensitivity
 from steelyard.diagnosis.diagnosing import Diagnosis, diagnose_weighing
 from steelyard.experiment.door.evaluation import counting, weighed
+from steelyard.experiment.parts import from_parts, parts_of
 from steelyard.experiment.table.json import as_json
 from steelyard.experiment.table.recipes import comparable
 from steelyard.experiment.table.scores import Scores
@@ -40,7 +41,7 @@ from steelyard.measures import Measure
 from steelyard.measures.aggregates import percentile
 from steelyard.reports.charts.drawing import draw_charts
 from steelyard.reports.charts.plot import FORMATS, save_drawings
-from steelyard.reports.contents import Contents, from_parts, parts_of
+from steelyard.reports.contents import Contents
 from steelyard.reports.details.details import Details, Judging
 from steelyard.reports.details.limits import LINKED, widest_questions
 from steelyard.reports.formats.blocks import sheet_latex

@@ -84,7 +84,7 @@ def _for_programs(result: Shown, look: Look, options: Mapping[str, Any]) -> str:
     if look.format == "csv" and view.rows is not None:
         return _csv(view.rows(result, **options))
     if look.format == "parts":
-        from steelyard.reports.contents import parts_of  # All that a report is of: other results load none of it.
+        from steelyard.experiment.parts import parts_of  # All that a report is of: other results load none of it.
 
         return json.dumps(parts_of(result), ensure_ascii=False, allow_nan=False) + "\n"
     return json_text({"format": view.format, **view.data(result, look.words, **options)})
@@ -117,7 +117,7 @@ def read(kind: type[Result], path: str | Path) -> Any:
         return view.stored(path)
     if not view.has_parts:
         raise InputError(f"{path}: a file does not hold all of {view.name}; compute it again from what it is of")
-    from steelyard.reports.contents import from_parts
+    from steelyard.experiment.parts import from_parts
 
     parts = parse_json(Source(path).read(), str(path))
     if not isinstance(parts, dict) or parts.get("format") == view.format:
