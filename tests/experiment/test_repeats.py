@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.experiment.table.json import as_json, read_scores
+from steelyard.experiment.table.repeats import repeated
 
 RNG = np.random.default_rng(4)
 TRUTH = {f"q{i:02}": {"d": 1} for i in range(20)}
@@ -143,3 +146,38 @@ def test_runs_that_are_alike_share_a_line() -> None:
         lang="zh", explain=True
     )
     assert "3 次运行的平均，各次的 mrr 都相同" in differing
+
+
+SCORE = st.lists(st.permutations(["d", "x", "y"]), min_size=4, max_size=4)
+
+
+@given(st.lists(SCORE, min_size=2, max_size=4), st.sampled_from(["zero", "skip"]))
+def test_scores_of_runs_together_are_those_of_repeats(runs: list[list[list[str]]], missing: Any) -> None:
+    truth = {f"q{i}": {"d": 1} for i in range(5)}
+    of_runs = [{f"q{i}": ranking for i, ranking in enumerate(run)} for run in runs]
+
+    def evaluated(run: object) -> sy.Scores:
+        return sy.evaluate(truth, {"rag": run}, ["mrr", "p@1"], missing=missing)
+
+    together = repeated([evaluated(run) for run in of_runs])
+    assert as_json(together) == as_json(evaluated(sy.Repeats(of_runs)))
+    # Those of repeats count with all of their runs.
+    grouped = repeated([evaluated(sy.Repeats(of_runs[:2])), *(evaluated(run) for run in of_runs[2:])])
+    assert as_json(grouped) == as_json(together)
+
+
+def test_what_is_no_repeat_is_refused() -> None:
+    scores, other = alone(FIRST), sy.evaluate(TRUTH | {"q99": {"d": 1}}, {"bm25": FIRST}, "mrr")
+    assert repeated([scores]) is scores
+    with pytest.raises(sy.InputError, match="no scores to put together"):
+        repeated([])
+    with pytest.raises(sy.InputError, match="run 2 is of other questions than the first, such as 'q99'"):
+        repeated([scores, other])
+    with pytest.raises(sy.InputError, match="run 2 is of other systems than the first, such as 'bm25'"):
+        repeated([scores, sy.evaluate(TRUTH, {"lsa": FIRST}, "mrr")])
+    with pytest.raises(sy.InputError, match="run 2 is of another truth than the first"):
+        repeated([scores, sy.evaluate({q: {"x": 1} for q in TRUTH}, {"bm25": FIRST}, "mrr")])
+    with pytest.raises(sy.InputError, match=r"no measure is in all 2 runs; the first has mrr, precision@1"):
+        repeated([scores, sy.evaluate(TRUTH, {"bm25": FIRST}, "map")])
+    with pytest.raises(sy.InputError, match=r"bm25: its runs cover different questions, such as 'q19'"):
+        repeated([scores, alone({q: SECOND[q] for q in list(SECOND)[:-1]})])

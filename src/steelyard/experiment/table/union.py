@@ -57,7 +57,7 @@ def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[s
     return dict(
         systems=systems, query_ids=query_ids, measures=measures, values=values, **marks, no_relevant=no_relevant,
         judged=judged, unjudged_queries=unjudged_queries, gold=gold, causes=causes,
-        recipe_parts=_recipe([part.recipe_parts for part in parts], alike=alike),
+        recipe_parts=merged_recipe([part.recipe_parts for part in parts], alike=alike),
         clustering=_clustering(parts, query_ids), repeats=_repeats(parts, measures, query_ids),
         notes={
             system: _distinct_notes(part.notes.get(system, ()) for part in parts)
@@ -164,7 +164,7 @@ def _corrections(parts: Sequence[ScoreArrays], query_ids: Sequence[str]) -> Corr
     return together
 
 
-def _recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any]:
+def merged_recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[str, Any]:
     """One recipe of several; digests are computed when they are asked for.
 
     alike    whether all are of the same queries
