@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from steelyard.reports.benching import BenchReport
     from steelyard.reports.report import Report, report
     from steelyard.reviewing.calibrating import calibrate
+    from steelyard.store.store import Entry, Store
 
 _HOMES = {
     "bench.bench": "Bench",
@@ -106,6 +107,7 @@ _HOMES = {
     "judges.criteria": "Criterion",
     "judges.tables.verdicts": "Verdicts",
     "experiment.door.weighing": "Weighing",
+    "store.store": "Entry Store",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -126,6 +128,7 @@ __all__ = [
     "Diagnosis",
     "Document",
     "DuplicateError",
+    "Entry",
     "Gate",
     "Grades",
     "InputError",
@@ -148,6 +151,7 @@ __all__ = [
     "Scores",
     "StageError",
     "SteelyardError",
+    "Store",
     "Truth",
     "UnknownMeasureError",
     "Verdicts",

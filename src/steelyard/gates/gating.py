@@ -86,6 +86,19 @@ class Gate(Result):
     n_others: int = 0
 
     @property
+    def scores(self) -> Scores | None:
+        """The scores that were judged, which a store keeps; None where a judge alone was, and for a gate that was read.
+
+        They are no part of what is written.
+        """
+        return self.__dict__.get("_scores")
+
+    def of_scores(self, scores: Scores) -> Gate:
+        """The same, with the scores that were judged."""
+        self.__dict__["_scores"] = scores
+        return self
+
+    @property
     def outcome(self) -> Outcome:
         """The gravest of all checks: fail, then insufficient, then pass."""
         outcomes = {check.outcome for check in self.checks}
@@ -224,7 +237,7 @@ def gate(
             pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
         ),
         notes=notes | (dict(trust.notes) if trust else {}), origin=origin, n_others=n_others,
-    )  # fmt: skip
+    ).of_scores(scores)  # fmt: skip
 
 
 def _stored(

@@ -115,7 +115,7 @@ class Verdicts(Shown):
         self.errors: Mapping[str, int] = MappingProxyType(dict(errors or {}))
 
     @classmethod
-    def _of_columns(cls, columns: VerdictColumns, recipe: Mapping[str, Any], errors: Mapping[str, int]) -> Verdicts:
+    def of_columns(cls, columns: VerdictColumns, recipe: Mapping[str, Any], errors: Mapping[str, int]) -> Verdicts:
         """Verdicts in columns that fit together; a record is made when it is asked for.
 
         Raises   DuplicateError for a question that comes twice.
@@ -131,7 +131,7 @@ class Verdicts(Shown):
         return {"columns": self.columns, "recipe": dict(self.recipe), "errors": dict(self.errors)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        vars(self).update(vars(self._of_columns(**state)))
+        vars(self).update(vars(self.of_columns(**state)))
 
     @cached_property
     def columns(self) -> VerdictColumns:
@@ -146,7 +146,7 @@ class Verdicts(Shown):
         """
         try:
             if Path(path).suffix != ".json":
-                return cls._of_columns(*decode_verdicts(path))
+                return cls.of_columns(*decode_verdicts(path))
             records, recipe, errors = decode_ragchecker(path)
             return cls(records, recipe, errors=errors)
         except DuplicateError as error:
@@ -170,7 +170,7 @@ class Verdicts(Shown):
         errors: Counter[str] = Counter()
         for verdicts in (self, *others):
             errors.update(verdicts.errors)
-        return self._of_columns(self.columns.and_those_of([own.columns for own in others]), self.recipe, errors)
+        return self.of_columns(self.columns.and_those_of([own.columns for own in others]), self.recipe, errors)
 
     @property
     def judge(self) -> str:
@@ -195,7 +195,7 @@ class Verdicts(Shown):
 
         Raises   InputError for questions without verdicts.
         """
-        return self._of_columns(self._columns_of(query_ids), self.recipe, self.errors)
+        return self.of_columns(self._columns_of(query_ids), self.recipe, self.errors)
 
     def _columns_of(self, query_ids: Sequence[str]) -> VerdictColumns:
         self._check_has(query_ids)

@@ -1,0 +1,120 @@
+"""Where a result comes from: commit, settings of the systems, and fingerprints of what they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard._version import __version__
+from steelyard.base.differences import settings_table
+from steelyard.data.folders.run_folder import RunFolder
+from steelyard.experiment.table.scores import Scores
+
+_GIT_SECONDS = 10
+_DIGITS = 16
+_PARTS = {
+    "corpus": "corpus", "chunk": "chunker", "embed": "embedder", "index": "index", "fuse": "fusion",
+    "rerank": "reranker", "generate": "prompt",
+}  # fmt: skip
+"""Stage, as manifests of runs have it -> part, as entries have it."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one system is.
+
+    settings      dotted setting -> its value as text; empty where the system is a file of rankings
+    fingerprints  part -> digest
+    """
+
+    settings: Mapping[str, str]
+    fingerprints: Mapping[str, str]
+
+    @property
+    def config(self) -> str:
+        """A digest by which configurations are told apart: of all settings, else of the results."""
+        return self.fingerprints.get("config") or self.fingerprints.get("run") or ""
+
+
+def git_state(folder: Path | None = None) -> tuple[str | None, bool | None]:
+    """The commit that is checked out in a folder, and whether files differ from it; None outside of a repository.
+
+    Files that git does not know do not count.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return None, None
+    return commit, bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))
+
+
+def _git(folder: Path | None, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=True, text=True
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeError):
+        return ""
+    return done.stdout.strip()
+
+
+def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
+    """System -> where it comes from, of the systems of a result."""
+    folders = dict(_folders(result, scores))
+    if scores is None:
+        return {name: _origin(folder, {}) for name, folder in folders.items()}
+    judges = _judges(scores)
+    return {
+        system: _origin(
+            folders.get(system), {"run": scores.run_digest(system) or "", "judge": judges.get(system, "")}
+        )
+        for system in scores.systems
+    }  # fmt: skip
+
+
+def _folders(result: Any, scores: Scores | None) -> Iterator[tuple[str, RunFolder]]:
+    """Name of a system -> its run folder."""
+    weighing = None if scores is None else scores.weighing
+    if weighing is not None:
+        yield from weighing.folders.items()
+    folder = getattr(result, "folder", None)
+    if isinstance(folder, RunFolder):
+        yield folder.name, folder
+
+
+def _origin(folder: RunFolder | None, fingerprints: Mapping[str, str]) -> Origin:
+    own = {part: digest for part, digest in fingerprints.items() if digest}
+    if folder is None:
+        return Origin({}, own)
+    stages, settings = folder.manifest.get("fingerprint") or {}, settings_table(folder.config)
+    own |= {part: str(stages[stage]) for stage, part in _PARTS.items() if stage in stages}
+    return Origin(settings, own | {"config": str(stages.get("all") or _digest(settings))})
+
+
+def _judges(scores: Scores) -> dict[str, str]:
+    """System -> a digest of how its answers were judged."""
+    from steelyard.experiment.table.recipes import methods
+
+    digests: dict[str, str] = {}
+    for system, method in methods(scores):
+        digests[system] = _digest([digests.get(system, ""), method])
+    return digests
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def versions_of(result: Any, scores: Scores | None) -> dict[str, str]:
+    """Library -> version: those that the runs of a result used, this Steelyard and Python."""
+    versions = {"steelyard": __version__, "python": platform.python_version()}
+    for _, folder in _folders(result, scores):
+        libraries = folder.manifest.get("libraries")
+        versions |= {str(name): str(own) for name, own in libraries.items()} if isinstance(libraries, Mapping) else {}
+    return versions

@@ -1,0 +1,128 @@
+"""Tables of a store, and the numbered migrations that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+)
+
+METADATA = MetaData()
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _entry() -> Column[int]:
+    return Column("entry", _NUMBER, ForeignKey("entries.number", ondelete="CASCADE"), nullable=False)
+
+
+STORE = Table("steelyard_store", METADATA, Column("version", Integer, nullable=False))
+"""One row: the version of the tables."""
+
+ENTRIES = Table(
+    "entries", METADATA,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("time", BigInteger, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("command", String, nullable=False),
+    Column("git_commit", String),
+    Column("dirty", Boolean),
+    Column("note", String, nullable=False),
+    Column("truth", String),
+    Column("n_questions", Integer),
+    Column("measure", String),
+    Column("mean", Float),
+    Column("n_systems", Integer, nullable=False),
+    Column("versions", String, nullable=False),
+    Index("entries_by_time", "time"),
+)  # fmt: skip
+"""One row an entry: microseconds since 1970 in UTC, what was done, and the best mean of the primary measure."""
+
+TAGS = Table("tags", METADATA, _entry(), Column("tag", String, nullable=False), Index("tags_by_name", "tag"))
+
+SYSTEMS = Table(
+    "systems", METADATA, _entry(),
+    Column("system", String, nullable=False),
+    Column("config", String, nullable=False),
+    Column("settings", String, nullable=False),
+    Column("fingerprints", String, nullable=False),
+    Index("systems_by_entry", "entry"),
+)  # fmt: skip
+"""One row a system of an entry: a digest of its configuration, and settings and fingerprints in JSON."""
+
+MEANS = Table(
+    "means", METADATA, _entry(),
+    Column("system", String, nullable=False),
+    Column("measure", String, nullable=False),
+    Column("mean", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("n", Integer, nullable=False),
+    Index("means_by_entry", "entry"),
+    Index("means_by_measure", "measure"),
+)  # fmt: skip
+"""One row a system and measure of an entry: the mean of its scores, and its 95% interval."""
+
+OUTCOMES = Table(
+    "outcomes", METADATA, _entry(),
+    Column("system", String, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("baseline", String),
+    Index("outcomes_by_entry", "entry"),
+)  # fmt: skip
+"""One row a system of a gate: pass, fail or insufficient, and the entry that it was compared with, if any."""
+
+PARTS = Table(
+    "parts", METADATA, _entry(),
+    Column("name", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("blob", String, nullable=False),
+    Index("parts_by_entry", "entry"),
+)  # fmt: skip
+"""One row a result of an entry, such as scores, verdicts, a gate: the kind of result, and the blob that holds it."""
+
+BLOBS = Table(
+    "blobs", METADATA,
+    Column("digest", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)  # fmt: skip
+"""Compressed Arrow by the SHA-256 of its bytes: what is equal is there once."""
+
+USES = Table(
+    "uses", METADATA, _entry(), Column("blob", String, nullable=False),
+    Index("uses_by_entry", "entry"), Index("uses_by_blob", "blob"),
+)  # fmt: skip
+"""Which blobs an entry is made of; a blob that no entry uses is removed."""
+
+ACCEPTANCES = Table(
+    "acceptances", METADATA, _entry(),
+    Column("time", BigInteger, nullable=False),
+    Column("who", String, nullable=False),
+    Column("why", String, nullable=False),
+    Index("acceptances_by_entry", "entry"),
+)  # fmt: skip
+"""One row an acceptance of an entry as the baseline of later gates."""
+
+_FIRST = (STORE, ENTRIES, TAGS, SYSTEMS, MEANS, OUTCOMES, PARTS, BLOBS, USES, ACCEPTANCES)
+
+
+def _create_first(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=_FIRST)
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (_create_first,)
+"""From version n to n + 1, in order; the first one is from nothing.  What is there is never changed, only added to."""
+
+VERSION = len(MIGRATIONS)
