@@ -56,11 +56,12 @@ SYSTEMS = Table(
     "systems", METADATA, _entry(),
     Column("system", String, nullable=False),
     Column("config", String, nullable=False),
+    Column("corpus", String),
     Column("settings", String, nullable=False),
     Column("fingerprints", String, nullable=False),
     Index("systems_by_entry", "entry"),
 )  # fmt: skip
-"""One row a system of an entry: a digest of its configuration, and settings and fingerprints in JSON."""
+"""One row a system of an entry: digests of its configuration and corpus, and settings and fingerprints in JSON."""
 
 MEANS = Table(
     "means", METADATA, _entry(),

@@ -39,7 +39,7 @@ _ENTRIES: Mapping[str, Any] = {
 }  # fmt: skip
 _MEANS: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "kind": pl.String, "commit": pl.String, "dirty": pl.Boolean, "truth": pl.String,
-    "config": pl.String, "system": pl.String, "measure": pl.String, "mean": pl.Float64, "low": pl.Float64,
+    "config": pl.String, "corpus": pl.String, "system": pl.String, "measure": pl.String, "mean": pl.Float64, "low": pl.Float64,
     "high": pl.Float64, "n": pl.Int64,
 }  # fmt: skip
 _OUTCOMES: Mapping[str, Any] = {
@@ -315,8 +315,8 @@ class Store:
     def means(self, measure: str | None = None, system: str | None = None) -> pl.DataFrame:
         """One row for each entry, system and measure, oldest first.
 
-        Columns: entry, time, kind, commit, dirty, truth, config (a digest of the system's configuration), system,
-        measure, mean, low, high (its 95% interval), n.
+        Columns: entry, time, kind, commit, dirty, truth, config and corpus (digests of the system's configuration and
+        of its documents, where they are known), system, measure, mean, low, high (its 95% interval), n.
         measure, system   only these
         """
         from sqlalchemy import and_, select
@@ -327,8 +327,8 @@ class Store:
         same = and_(SYSTEMS.c.entry == m.entry, SYSTEMS.c.system == m.system)
         wanted = [column == value for column, value in ((m.measure, measure), (m.system, system)) if value is not None]
         query = (
-            select(c.id, c.time, c.kind, c.git_commit, c.dirty, c.truth, SYSTEMS.c.config, m.system, m.measure, m.mean,
-                   m.low, m.high, m.n)
+            select(c.id, c.time, c.kind, c.git_commit, c.dirty, c.truth, SYSTEMS.c.config, SYSTEMS.c.corpus, m.system,
+                   m.measure, m.mean, m.low, m.high, m.n)
             .select_from(MEANS.join(ENTRIES).outerjoin(SYSTEMS, same)).where(*wanted).order_by(c.time, c.number)
         )  # fmt: skip
         return self._table(query, _MEANS)
@@ -456,7 +456,8 @@ def _finite(value: float | None) -> float | None:
 def _system_row(system: str, origin: Origin) -> dict[str, str]:
     dump = partial(json.dumps, ensure_ascii=False, sort_keys=True)
     return {
-        "system": system, "config": origin.config, "settings": dump(dict(origin.settings)),
+        "system": system, "config": origin.config, "corpus": origin.fingerprints.get("corpus"),
+        "settings": dump(dict(origin.settings)),
         "fingerprints": dump(dict(origin.fingerprints)),
     }  # fmt: skip
 
