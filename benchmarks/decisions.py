@@ -23,6 +23,7 @@ from benchmarks.simulated.gates import alike_table, gate_table, needed_table, ra
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.leads import lead_table
+from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
 from benchmarks.simulated.percentile_gates import percentile_gate_table
 from benchmarks.simulated.power import plan_table, power_table
@@ -60,6 +61,8 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "segments": segment_table,
     "random-tags": accused_table,
     "choice": choice_table,
+    "luck": luck_table,
+    "held-out": holdout_table,
 }
 """By name: from the number of draws and the seed to a table."""
 
