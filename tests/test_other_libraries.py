@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.history.mlflow import tracking_folder
 from steelyard.io.retrieved_items import plain_items
+from tests.history.test_mlflow import MEANS, entry_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 QUESTIONS = [
@@ -170,6 +172,33 @@ def test_mlflow_takes_a_scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     result = mlflow.genai.evaluate(data=data, scorers=[faithfulness, answer_f1])
     assert result.metrics == {"faithfulness/mean": 0.5, "answer_f1/mean": pytest.approx((2 / 3 + 1) / 2)}
     assert "1 of 2 supported; not_found: It is free." in str(result.result_df["faithfulness/rationale"].tolist())
+
+
+def test_mlflow_opens_the_tracking_folder_of_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = library("mlflow")
+    from click.testing import CliRunner
+    from mlflow.cli import cli
+
+    root = tracking_folder(MEANS, [entry_of()], tmp_path)
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(None)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert mlflow.get_tracking_uri() == root.as_uri()  # What `mlflow ui` opens in this folder.
+    database = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    migrated = CliRunner().invoke(cli, ["migrate-filestore", "--source", str(tmp_path), "--target", database])
+    assert migrated.exit_code == 0, migrated.output
+    for uri in (root.as_uri(), database):
+        client = mlflow.MlflowClient(uri)
+        (experiment,) = client.search_experiments(filter_string="name LIKE 'steelyard%'")
+        runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
+        assert set(runs) == {"hybrid 4f1c9a0b", "中文 4f1c9a0b"}
+        hybrid = runs["hybrid 4f1c9a0b"]
+        assert hybrid.data.metrics["ndcg_at_10"] == 0.7911384
+        assert hybrid.data.params == {"chunk.size": "300"}
+        assert hybrid.data.tags["mlflow.source.git.commit"] == "0a1b2c3d"
+        assert hybrid.info.status == "FINISHED"
+        assert [file.path for file in client.list_artifacts(hybrid.info.run_id)] == ["entry.json"]
 
 
 def means(truth: Any, *measures: str, **options: Any) -> list[float]:
