@@ -40,7 +40,7 @@ pytest.importorskip("scipy", reason="comparisons and gates need the extra stats"
 EN = read_words("en")
 ASKED = "tests.bench.run.test_load_tests:answer"
 TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
-INTERACTIVE = {"chat", "demo", "init"}
+INTERACTIVE = {"chat", "comment", "demo", "init"}
 """Commands that talk with whoever runs them, and have no result."""
 
 Call = Callable[[], str]

@@ -327,6 +327,15 @@ COMMANDS = {
         ],
         runs.gate, "steelyard.gates.gating:gate",
     ),
+    "comment": Command(
+        "Write a Markdown summary as the one comment of this CI job's pull request, in the place of the last.",
+        [
+            argument("summary", reads=True, help="Markdown, as of `steelyard gate --summary`."),
+            argument("--name", default="gate", help="Name of the comment, where a pull request has several."),
+            options.LANG,
+        ],
+        runs.comment, "steelyard.services.pull_requests:comment",
+    ),
     "measures": Command(
         "List every measure: definition, range, source, aliases.",
         [argument("name", nargs="?", help="Show all about one measure, e.g. ndcg."), options.LANG],
@@ -520,6 +529,6 @@ SECTIONS = {
     "gold": ("label", "agreement"),
     "judges": ("judge", "selftest", "review"),
     "rerankers and load": ("bench",),
-    "tools": ("plan", "sweep", "diagnose", "convert", "export", "measures", "trec-eval", "chat"),
+    "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

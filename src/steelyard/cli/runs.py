@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.io.named import named_paths
+from steelyard.io.source import source_of
 
 if TYPE_CHECKING:
     from steelyard.cli.calls import Call
@@ -162,6 +163,12 @@ def gate(
         verdict.write(summary, format="markdown", lang=call.words.code)
     call.write(verdict, following=_diagnosis(verdict, scores, runs, options.get("truth")))
     return int(verdict.exit_code)
+
+
+def comment(call: Call, summary: str, **options: Any) -> None:
+    """Comment on the pull request, and print where; say so where the job is of none."""
+    text = source_of(summary).read().decode(errors="replace")
+    print(call.compute(text, **options) or call.words("gate.no_request"))
 
 
 def _diagnosis(verdict: Gate, scores: str | None, runs: list[str], truth: object) -> list[str]:
