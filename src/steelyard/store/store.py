@@ -39,8 +39,8 @@ _ENTRIES: Mapping[str, Any] = {
 }  # fmt: skip
 _MEANS: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "kind": pl.String, "commit": pl.String, "dirty": pl.Boolean, "truth": pl.String,
-    "config": pl.String, "corpus": pl.String, "system": pl.String, "measure": pl.String, "mean": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "n": pl.Int64,
+    "config": pl.String, "corpus": pl.String, "system": pl.String, "measure": pl.String, "mean": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
 }  # fmt: skip
 _OUTCOMES: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "system": pl.String, "outcome": pl.String, "baseline": pl.String,
