@@ -49,6 +49,15 @@ def _option(default: Any, help: str, *, flags: str = "", reads: bool = False, **
     return field(default=default, metadata={"help": help, "flags": flags.split(), "reads": reads, "spelling": spelling})
 
 
+def percentage(text: str) -> float:
+    """A share as the command line has it.
+
+    >>> percentage("30%"), percentage("0.3")
+    (0.3, 0.3)
+    """
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Options that belong together, checked when they are made."""
@@ -170,6 +179,14 @@ class WeighOptions(Options):
     normalise_ids: IdForm | None = _option(
         None, "Bring the ids of questions and documents into one Unicode form before they are compared."
     )
+    hold_out: Annotated[float, Limits(above=0, below=1), Words("a share above 0 and below 1, such as 0.3")] | None = (
+        _option(
+            None,
+            "Share of the questions that is held out, e.g. 30%: by their ids, and clusters as a whole. They enter no "
+            "result; `history confirm` alone evaluates them.",
+            type=percentage,
+        )
+    )
     progress: Progress = _option(usual_progress, "")
 
     SCORING: ClassVar = ("min_gain", "missing", "no_relevant")
@@ -193,6 +210,7 @@ class WeighKeywords(TypedDict, total=False):
     judge: str | None
     labels: object
     normalise_ids: IdForm | None
+    hold_out: float | None
     progress: Progress
 
 

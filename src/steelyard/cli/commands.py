@@ -386,7 +386,7 @@ COMMANDS = {
                 "--questions", type=Path, help="Questions, with gold or without: JSON(L), text, a folder, BEIR."
             ),
             argument("--target", help="A system of your own instead: module:object, or the URL of an endpoint."),
-            options.K, options.UNIT, options.MEASURES, options.CLUSTER, options.CONCURRENCY,
+            options.K, options.UNIT, options.MEASURES, options.CLUSTER, options.HOLD_OUT, options.CONCURRENCY,
             argument("--output", "-o", dest="folder", type=Path, help="Run folder (runs/NAME)."),
             options.OVERWRITE, options.STRICT,
             flag(
@@ -401,7 +401,7 @@ COMMANDS = {
         "Run a grid of pipelines and print one table.",
         [
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
-            options.UNIT, options.MEASURES, options.CLUSTER,
+            options.UNIT, options.MEASURES, options.CLUSTER, options.HOLD_OUT,
             flag("--holdout", help="Keep half of the questions from the choice, and evaluate the best on them."),
             options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
             options.OUTPUT, options.SAFE_CSV, *options.SHOWN,

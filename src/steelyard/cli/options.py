@@ -83,8 +83,8 @@ MEASURES = repeated(
     dest="measures",
     help="e.g. ndcg@10, map, 'recall(min_gain=2)@100'; may be repeated, the first is primary.",
 )
-ON_DUPLICATE, UNIT, CLUSTER, VERDICTS, JUDGE = declared(
-    WeighOptions, only=("on_duplicate", "unit", "cluster", "verdicts", "judge")
+ON_DUPLICATE, UNIT, CLUSTER, VERDICTS, JUDGE, HOLD_OUT = declared(
+    WeighOptions, only=("on_duplicate", "unit", "cluster", "verdicts", "judge", "hold_out")
 )
 QUESTIONS = argument(
     "questions",

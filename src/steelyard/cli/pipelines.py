@@ -25,9 +25,10 @@ _PREVIEW = 100
 
 def run(
     call: Call, config: Path | None, *, measures: list[str], overwrite: bool, strict: bool, cluster: str | None = None,
-    **options: Any,
+    hold_out: float | None = None, **options: Any,
 ) -> int:  # fmt: skip
     """Run a pipeline or a target over questions, and weigh what it found."""
+    from steelyard.cli.runs import held_out
     from steelyard.rag.config import Config
     from steelyard.rag.runs.writer import RunInterrupted
     from steelyard.reports.visible import short_path
@@ -40,11 +41,13 @@ def run(
 
     settings = Config.of_options(config, **options)
     with call.progress(kept, after=0) as bars:
-        weighed = call.function(settings, measures=measures, cluster=cluster, overwrite=overwrite, progress=bars)
+        weighed = call.function(
+            settings, measures=measures, cluster=cluster, hold_out=hold_out, overwrite=overwrite, progress=bars
+        )
     primary, paths = weighed.scores.primary, [settings.questions, weighed.folder.path]
-    verb = "judge" if primary.definition.of_answers else "diagnose"
+    verb = ["judge"] if primary.definition.of_answers else ["diagnose", *held_out(weighed.scores)]
     has_gold = primary not in weighed.scores.without_gold
-    call.write(weighed, following=[verb, *(short_path(path) for path in paths if path)] if has_gold else [])
+    call.write(weighed, following=[*verb, *(short_path(path) for path in paths if path)] if has_gold else [])
     return QUESTIONS_FAILED if strict and weighed.folder.n_failed else 0
 
 
@@ -61,7 +64,8 @@ def sweep(
     following = [*call.typed, "--holdout"]
     if options["holdout"] or len(swept.settings) == 1:
         paths = (settings.questions, swept.folders[swept.best])
-        following = ["diagnose", *(short_path(path) for path in paths if path)]
+        share = [] if options.get("hold_out") is None else ["--hold-out", str(options["hold_out"])]
+        following = ["diagnose", *share, *(short_path(path) for path in paths if path)]
     call.write(swept, following=following, seed=seed)
     return QUESTIONS_FAILED if strict and swept.n_failed else 0
 

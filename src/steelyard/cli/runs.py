@@ -20,7 +20,7 @@ _OF_MEANS = ("level", "baseline", "relative")
 """Kinds of checks that a mean fails, and a diagnosis may explain."""
 
 
-_KEPT = ("baseline", "margin", "cluster", "questions")
+_KEPT = ("baseline", "margin", "cluster", "questions", "hold_out")
 """Options of `compare` that the report after it takes, too."""
 
 
@@ -49,10 +49,16 @@ def _following(scores: Scores, truth: str, runs: list[str], measures: list[str])
     if scores.primary in scores.without_gold:
         return []
     if len(scores.systems) > 1:
-        return ["compare", truth, *runs, *(["-m", measures[0]] if measures else [])]
+        return ["compare", truth, *runs, *(["-m", measures[0]] if measures else []), *held_out(scores)]
     if scores.primary.definition.of_answers:
-        return ["report", truth, *runs, "-o", "report.html"]
-    return ["diagnose", truth, *runs]
+        return ["report", truth, *runs, *held_out(scores), "-o", "report.html"]
+    return ["diagnose", truth, *runs, *held_out(scores)]
+
+
+def held_out(scores: Scores) -> list[str]:
+    """The option by which a command that follows holds out the same questions."""
+    share = scores.recipe_parts.get("hold_out")
+    return [] if share is None else ["--hold-out", str(share)]
 
 
 def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **options: Any) -> None:
@@ -61,7 +67,7 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
         raise InputError(f"--movers: rankings are not written as {call.format}; choose table, markdown or json")
     words = [
         *(("-m", measure) for measure in measures),
-        *((f"--{name}", str(options[name])) for name in _KEPT if name in options),
+        *((f"--{name.replace('_', '-')}", str(options[name])) for name in _KEPT if name in options),
     ]
     following = ["report", truth, *runs, *(word for pair in words for word in pair), "-o", "report.html"]
     call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)

@@ -113,12 +113,24 @@ def question_clusters(
     >>> question_clusters("talk", gold=labelled, questions=named, query_ids=["a1", "a2", "b1"]).codes.tolist()
     [0, 0, 1]
     """
+    names = cluster_names(cluster, gold=gold, questions=questions, query_ids=query_ids)
+    return named_clusters(cluster if isinstance(cluster, str) else OWN, names)
+
+
+def cluster_names(
+    cluster: str | Mapping[str, object],
+    *,
+    gold: Truth | Questions,
+    questions: Mapping[str, Question],
+    query_ids: Sequence[str],
+) -> Sequence[object]:
+    """(q,) the name of the cluster of each question, None for one that is by itself; as of `question_clusters`."""
     if not isinstance(cluster, str):
         if not any(query_id in cluster for query_id in query_ids):
             raise InputError(f"clusters name none of the {len(query_ids)} questions; expected query_id -> cluster")
-        return named_clusters(OWN, [cluster.get(query_id) for query_id in query_ids])
+        return [cluster.get(query_id) for query_id in query_ids]
     if cluster == DOC:
-        return Clustering(DOC, _of_names(_main_documents(_gold_documents(gold, query_ids))))
+        return _main_documents(_gold_documents(gold, query_ids))
     fields = [questions[query_id].fields if query_id in questions else {} for query_id in query_ids]
     if not any(cluster in of for of in fields):
         names = sorted({name for of in fields for name in of})
@@ -126,7 +138,7 @@ def question_clusters(
             f"cluster {cluster!r}: no question has such a field ({nearest(cluster, [DOC, *names])}). Where the truth "
             "has no fields, name questions that have: questions=..., `evaluate --questions FILE`"
         )
-    return named_clusters(cluster, [of.get(cluster) for of in fields])
+    return [of.get(cluster) for of in fields]
 
 
 def conversation_clusters(questions: Mapping[str, Question], query_ids: Sequence[str]) -> Clustering | None:
@@ -139,12 +151,17 @@ def conversation_clusters(questions: Mapping[str, Question], query_ids: Sequence
     >>> conversation_clusters({turn.query_id: turn for turn in turns}, ["a#1", "a#2", "b"]).codes.tolist()
     [0, 0, 1]
     """
-    if isinstance(questions, LateQuestions) and not questions.mentions(CONVERSATION):
-        return None
-    fields = (questions[query_id].fields if query_id in questions else {} for query_id in query_ids)
-    names = [of.get(CONVERSATION) for of in fields]
+    names = conversation_names(questions, query_ids)
     clustering = named_clusters(CONVERSATION, names)
     return clustering if clustering.n < len(query_ids) else None
+
+
+def conversation_names(questions: Mapping[str, Question], query_ids: Sequence[str]) -> Sequence[object]:
+    """(q,) the name of the conversation of each question, None where it has none."""
+    if isinstance(questions, LateQuestions) and not questions.mentions(CONVERSATION):
+        return [None] * len(query_ids)
+    fields = (questions[query_id].fields if query_id in questions else {} for query_id in query_ids)
+    return [of.get(CONVERSATION) for of in fields]
 
 
 def named_clusters(by: str, names: Sequence[object]) -> Clustering:

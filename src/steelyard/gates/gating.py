@@ -416,12 +416,17 @@ def _check_units(scores: Scores, other: Scores | None, unit: Unit | None, origin
 
 
 def _check_forms(scores: Scores, other: Scores | None) -> None:
-    """Refuse a baseline whose ids were brought into another form."""
+    """Refuse a baseline whose ids were brought into another form, or of which other questions are held out."""
     forms = [None if part is None else part.recipe_parts.get("normalise_ids") for part in (scores, other)]
     if other is not None and forms[0] != forms[1]:
         raise InputError(
             f"the ids of one side were brought into the form {forms[0] or forms[1]}, and those of the other are as "
             "they were; evaluate both alike (--normalise-ids)"
+        )
+    shares = [None if part is None else part.recipe_parts.get("hold_out") for part in (scores, other)]
+    if other is not None and shares[0] != shares[1]:
+        raise InputError(
+            f"hold_out is {shares[0]} for the scores and {shares[1]} for the baseline; evaluate both alike (--hold-out)"
         )
 
 

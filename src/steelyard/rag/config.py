@@ -211,6 +211,7 @@ class Weigh(BaseModel):
     """How the run is weighed; None leaves it to the weighing.
 
     steps     of folding, by which texts are compared;   cluster   which questions count as one
+    hold_out  the share of the questions that is held out
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -219,11 +220,17 @@ class Weigh(BaseModel):
     min_gain: Annotated[float, Limits()] | None = None
     steps: Annotated[list[str], AfterValidator(lambda steps: list(in_order(steps)))] | None = None
     cluster: Text | None = None
+    hold_out: Annotated[float, Limits(above=0, below=1)] | None = None
 
-    def options(self, cluster: str | None = None) -> WeighOptions:
-        """Its options of `evaluate`;   cluster   in place of its own"""
-        rule, steps = self.rule or defaults.RULE, None if self.steps is None else tuple(self.steps)
-        return WeighOptions(rule=rule, steps=steps, min_gain=self.min_gain, cluster=cluster or self.cluster)
+    def options(self, cluster: str | None = None, hold_out: float | None = None) -> WeighOptions:
+        """Its options of `evaluate`;   cluster, hold_out   in place of its own"""
+        return WeighOptions(
+            rule=self.rule or defaults.RULE,
+            steps=None if self.steps is None else tuple(self.steps),
+            min_gain=self.min_gain,
+            cluster=cluster or self.cluster,
+            hold_out=hold_out or self.hold_out,
+        )
 
     def resolver(self, questions: Questions, unit: Unit | None) -> Resolver | DocumentResolver:
         """Resolves the gold of questions by this rule and these steps, once for each corpus.

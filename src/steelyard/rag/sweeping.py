@@ -34,7 +34,7 @@ from steelyard.rag.config import Config
 from steelyard.rag.fingerprint import digest
 from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs.running import run
-from steelyard.rag.weighed_run import check_cluster, check_measures, refuse_silent_endpoints, weigh_folder
+from steelyard.rag.weighed_run import check_cluster, check_measures, refuse_silent_endpoints, resolvers_of, weigh_folder
 from steelyard.services.addresses import without_secrets
 from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
 from steelyard.stats.samples import checked_seed
@@ -151,7 +151,7 @@ MEASURES = DefaultMeasures(
     by_evidence=("evidence_recall", "span_recall", "span_precision", "span_iou", "recall", "precision", "mrr", "ndcg"),
 )
 """The measures of a sweep by default: of chunks the evidence first, as it alone compares across chunkings."""
-_OF_ALL = ("cluster", SHARED_GOLD, "unit")
+_OF_ALL = ("cluster", SHARED_GOLD, "unit", "hold_out")
 _NAMES_SHOWN = 5
 
 
@@ -269,6 +269,7 @@ def sweep(
     measures: Sequence[str] | None = None,
     cluster: str | None = None,
     holdout: bool = False,
+    hold_out: float | None = None,
     seed: int = defaults.SEED,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -278,6 +279,7 @@ def sweep(
     measures   names such as "recall", weighed at each k; those that name a k keep it
     cluster    which questions count as one, as of `evaluate`; as the configuration has it by default
     holdout    keep half of the questions, or of their clusters, drawn by the seed, from the choice of the best
+    hold_out   the share of the questions that is held out of all of this, as of `evaluate`
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
     vectors that pipelines share are computed once.  Where it was interrupted with `overwrite`, it goes on likewise.
     Raises     InputError, StageError; what was run before stays.
@@ -291,9 +293,9 @@ def sweep(
     specs = parse_all(measures or config.weigh.measures or default)
     for trial in trials:
         check_measures(specs, trial.config, questions)
-    resolver, rows = config.weigh.resolver(questions, config.unit), list[_Row]()
-    options = config.weigh.options(cluster)
+    options, rows = config.weigh.options(cluster, hold_out), list[_Row]()
     check_cluster(options, questions)
+    resolvers = resolvers_of(config, questions, options)
     refuse_silent_endpoints([trial.config for trial in trials], questions, overwrite=overwrite)
     with overwriting([trial.config.folder for trial in trials]) if overwrite else nullcontext() as is_old:
         for number, trial in enumerate(trials):
@@ -304,7 +306,7 @@ def sweep(
                 folder = run(pipeline, questions, place, overwrite=overwrite, anew=anew, progress=progress)
             except StageError as error:
                 raise StageError(f"{trial.config.name}: {error}") from error
-            rows += _rows(trial, folder, weigh_folder(folder, resolver, options), specs)
+            rows += _rows(trial, folder, weigh_folder(folder, resolvers, options), specs)
     progress("pipelines", len(trials), len(trials))
     query_ids, clustering = rows[0].scores.query_ids, rows[0].scores.clustering
     n_failed_of = {row.folder: row.n_failed for row in rows}  # Rows of several k have one run.

@@ -18,6 +18,7 @@ from steelyard.data.clusters import question_clusters
 from steelyard.data.corpus import Passage
 from steelyard.data.folders.manifests import read_manifest
 from steelyard.data.folders.run_folder import RunFolder
+from steelyard.data.hold_out import parted
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.gold import check_document_measures, check_gold
 from steelyard.experiment.door.opening import open_inputs
@@ -55,6 +56,7 @@ def run_and_weigh(
     *,
     measures: Iterable[str | Measure] = (),
     cluster: str | None = None,
+    hold_out: float | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> WeighedRun:
@@ -62,6 +64,7 @@ def run_and_weigh(
 
     measures    those of the configuration by default, else those of `evaluate`
     cluster     which questions count as one, as of `evaluate`; as the configuration has it by default
+    hold_out    the share of the questions that is held out, likewise
     overwrite   replace a run; see `steelyard.rag.runs.running.run`
 
     Before anything is asked, measures are parsed, clusters are formed and quotes are looked up in their documents.
@@ -74,9 +77,10 @@ def run_and_weigh(
     questions = Questions.read(config.questions)
     config = config.with_unit_of(questions)
     system = read_system(config)
-    resolver, options = config.weigh.resolver(questions, config.unit), config.weigh.options(cluster)
+    options = config.weigh.options(cluster, hold_out)
     check_measures(specs, config, questions)
     check_cluster(options, questions)
+    resolvers = resolvers_of(config, questions, options)
     if isinstance(system, Pipeline):
         refuse_silent_endpoints([config], questions, overwrite=overwrite)
     show, first = progress or usual_progress, dict[str, int]()
@@ -85,12 +89,16 @@ def run_and_weigh(
         first.setdefault(stage, done)
         show(stage, done, total)
 
+    def check_quotes() -> None:
+        for resolver in resolvers:
+            resolver.check(system.corpus, system.documents)
+
     folder = run(
         system, questions, config.folder, overwrite=overwrite, progress=show_progress,
-        check=lambda: resolver.check(system.corpus, system.documents),
+        check=check_quotes,
     )  # fmt: skip
-    weighing = weigh_folder(folder, resolver, options)
-    scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES))
+    weighing = weigh_folder(folder, resolvers, options)
+    scores = weighing.scores(weighing.measures_or(specs, defaults.MEASURES)).of_weighing(weighing)
     return WeighedRun(folder, scores, first.get("questions", 0))
 
 
@@ -115,12 +123,26 @@ def check_cluster(options: WeighOptions, questions: Questions) -> None:
         question_clusters(options.cluster, gold=questions, questions=named, query_ids=list(named))
 
 
-def weigh_folder(folder: RunFolder, resolver: Resolver | DocumentResolver, options: WeighOptions) -> Weighing:
-    """A run against the questions of a resolver, which resolves their gold once for all runs of one corpus.
+def resolvers_of(config: Config, questions: Questions, options: WeighOptions) -> Sequence[Resolver | DocumentResolver]:
+    """Resolvers of the gold of all questions; or of the open ones and of those that are held out.
+
+    Raises   InputError for gold that does not fit the unit, and where too few questions would be held out.
+    """
+    named = {question.query_id: question for question in questions}
+    parts = parted(questions, options.hold_out, cluster=options.cluster, questions=named)
+    return [config.weigh.resolver(part, config.unit) for part in parts]
+
+
+def weigh_folder(
+    folder: RunFolder, resolvers: Sequence[Resolver | DocumentResolver], options: WeighOptions
+) -> Weighing:
+    """A run against the questions of resolvers, which resolve their gold once for all runs of one corpus.
 
     Raises   InputError and its children.
     """
-    return Weighing.of_resolver(open_inputs(resolver.gold, [folder], options), resolver, options)
+    return Weighing.of_parts([
+        Weighing.of_resolver(open_inputs(resolver.gold, [folder], options), resolver, options) for resolver in resolvers
+    ])  # fmt: skip
 
 
 def read_system(config: Config) -> RunnableSystem:

@@ -234,6 +234,7 @@ _WEIGH = Object(
         "cluster": str,
         "measures": Each(list, str),
         "min_gain": (int, float),
+        "hold_out": float,
     }
 )
 """What `weigh` of config.json may hold, which others may have edited."""
@@ -259,7 +260,7 @@ def _weighed_folder(
         )
     except ValueError as error:
         raise InputError(f"{folder.path / CONFIG}: in `weigh`, {error}") from None
-    named = {name: settings.get(name) for name in ("rule", "steps", "cluster", "min_gain")}
+    named = {name: settings.get(name) for name in ("rule", "steps", "cluster", "min_gain", "hold_out")}
     named |= {"unit": folder.config.get("unit")}
     configured = {name: value for name, value in named.items() if value}
     weighing = weigh(folder.questions if truth is None else truth, [folder.path], **{**configured, **options})

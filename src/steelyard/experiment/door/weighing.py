@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,7 +17,7 @@ from steelyard.align.document_lists import DocumentResolver
 from steelyard.align.rankings import align_all
 from steelyard.align.resolver import Resolver
 from steelyard.base import defaults
-from steelyard.base.arrays import Bools, Floats
+from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.choices import Policy
 from steelyard.base.defaults import DefaultMeasures
 from steelyard.base.errors import MeasureError
@@ -27,6 +28,7 @@ from steelyard.base.short_repr import plural
 from steelyard.data.chunk_table import Corpus
 from steelyard.data.clusters import DOC, NONE, Clustering, conversation_clusters, question_clusters, shared_gold
 from steelyard.data.folders.run_folder import RunFolder
+from steelyard.data.hold_out import parted
 from steelyard.data.question import Question
 from steelyard.data.questions import Questions
 from steelyard.data.truth import Truth
@@ -65,6 +67,7 @@ class Weighing(Shown):
     named_corpus  the one that was named, whether gold is looked up in it or not
     texts      those of documents that are named by id
     options    by which they were weighed, and scores are counted;   inputs   what was weighed
+    held_out   the same systems by the questions that are held out, where some are; `of_held_out` marks these
     """
 
     VIEW = "views.weighing"
@@ -78,14 +81,29 @@ class Weighing(Shown):
     named_corpus: Corpus | None = field(repr=False, default=None)
     options: WeighOptions = field(repr=False, default_factory=WeighOptions)
     inputs: Inputs | None = field(repr=False, default=None)
+    held_out: Weighing | None = field(repr=False, default=None)
+    of_held_out: bool = field(repr=False, default=False)
 
     @classmethod
     def of(cls, inputs: Inputs, options: WeighOptions) -> Weighing:
-        """Align every system with the gold.
+        """Align every system with the gold, or with its open part where some questions are held out.
 
         Gold evidence is looked up in chunks that have more than ids, and the labels of ids are taken for the others.
         Raises   InputError and its children.
         """
+        cluster = None if options.cluster is None else clusters_in_form(options.cluster, options.normalise_ids)
+        parts = parted(inputs.gold, options.hold_out, cluster=cluster, questions=inputs.questions)
+        return cls.of_parts([cls._of(replace(inputs, gold=part), options) for part in parts])
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Weighing]) -> Weighing:
+        """The open questions, with what is held out of them, where some are: one or two parts."""
+        weighing, *held_out = parts
+        return replace(weighing, held_out=replace(*held_out, of_held_out=True)) if held_out else weighing
+
+    @classmethod
+    def _of(cls, inputs: Inputs, options: WeighOptions) -> Weighing:
+        """Align every system with all of the gold."""
         gold, on_duplicate, progress = inputs.gold, options.on_duplicate, options.progress
         if isinstance(gold, Questions) or options.unit == "document":
             steps = DEFAULT_STEPS if options.steps is None else tuple(options.steps)
@@ -219,7 +237,7 @@ class Weighing(Shown):
     def of_questions(self, query_ids: Collection[str]) -> Weighing:
         """The same of some questions, weighed again as if there were no others."""
         assert self.inputs is not None
-        return Weighing.of(replace(self.inputs, gold=self.gold.restricted(query_ids)), self.options)
+        return Weighing._of(replace(self.inputs, gold=self.gold.restricted(query_ids)), self.options)
 
     def first_runs(self) -> Weighing:
         """The same of the first run of each system alone."""
@@ -308,7 +326,7 @@ class Weighing(Shown):
             failed=np.array([self._mask(_union(run.failures for run in system.runs)) for system in self.weighed]),
             unwinnable=unwinnable,
             judged=judged,
-            unjudged_queries=np.array([system.aligned.n_unjudged_queries for system in self.weighed]),
+            unjudged_queries=self._n_unjudged,
             gold=[system.mapping for system in self.weighed],
             recipe_parts=self._recipe_parts(missing, no_relevant)
             | ({"verdicts": recipes} if of_answers and (recipes := self.answers.recipes(specs)) else {}),
@@ -320,6 +338,14 @@ class Weighing(Shown):
             causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
         )
         return replace(scores, notes=with_gold_advice(scores, self.gold))
+
+    @property
+    def _n_unjudged(self) -> Ints:
+        """(s,) questions of each run without judgments, those that are held out left aside."""
+        n_unjudged = np.array([system.aligned.n_unjudged_queries for system in self.weighed])
+        if self.held_out is None:
+            return n_unjudged
+        return np.asarray(n_unjudged - [int((~a.missing).sum()) for a in self.held_out.alignments])
 
     def _corrections(self, specs: Sequence[Measure], left_out: Bools) -> dict[str, SystemCorrections]:
         """System -> the corrections of its means by labels, of systems that have any.
@@ -359,7 +385,12 @@ class Weighing(Shown):
         unjudged = self.gold.unjudged if isinstance(self.gold, Questions) else ()
         absent = () if self._absent is None else self._absent.notes()
         by_judge = judged_notes(self.gold) if isinstance(self.gold, Truth) else ()
-        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent, *by_judge]
+        return [*unjudged_notes(unjudged, len(self.query_ids)), *absent, *by_judge, *self._held_out_notes()]
+
+    def _held_out_notes(self) -> Iterator[Note]:
+        if self.held_out is not None:
+            n = len(self.held_out.query_ids)
+            yield Note("questions_held_out", {"n": n, "total": n + len(self.query_ids)})
 
     @cached_property
     def _absent(self) -> AbsentGold | None:
@@ -469,9 +500,17 @@ class Weighing(Shown):
         """Fingerprints of truth, runs and, if there is one, corpus; taken once, when asked, as those of data in memory
         take a while.
         """
-        truth = {"name": self.gold.name, "digest": self.gold.digest()}
+        truth = {"name": self.gold.name, "digest": self._truth_digest()}
         corpus = {} if self.corpus is None else {"corpus": {"digest": self.corpus.digest()}}
         return {"truth": truth, "runs": dict(zip(self.systems, ahead(_digest, self.weighed), strict=True)), **corpus}
+
+    def _truth_digest(self) -> str:
+        """Fingerprint of the gold, and of which questions of it count."""
+        digest, share = self.gold.digest(), self.options.hold_out
+        if share is None:
+            return digest
+        part = f"{digest} {'held out' if self.of_held_out else 'open'} {share!r}"
+        return f"sha256:{hashlib.sha256(part.encode()).hexdigest()}"
 
     @cached_property
     def labels(self) -> list[pl.DataFrame]:
@@ -519,7 +558,8 @@ def _union(parts: Iterable[Collection[str]]) -> Collection[str]:
 def _recipe(options: WeighOptions) -> dict[str, Any]:
     """Recipe of the values besides rule, steps and unit."""
     form = {} if options.normalise_ids is None else {"normalise_ids": options.normalise_ids}
-    return {"on_duplicate": options.on_duplicate, **form}
+    share = {} if options.hold_out is None else {"hold_out": options.hold_out}
+    return {"on_duplicate": options.on_duplicate, **form, **share}
 
 
 def _latencies(runs: Sequence[Weighed]) -> list[list[float]]:

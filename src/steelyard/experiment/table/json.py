@@ -79,6 +79,7 @@ _RECIPE = Object(
         "corpus": _FILE,
         "runs": Each(dict, str),
         "steps": Each(list, str),
+        "hold_out": float,
         "verdicts": Each(dict, Each(list, Object({"judge": Object({"name": str})}))),
     },
 )

@@ -34,6 +34,7 @@ class Signature:
     steps                    by which texts are folded to find gold, none as (); None where documents are named by id
     on_duplicate             which of two equal documents is kept: "first" or "max"; None where two are an error
     normalise_ids            the Unicode form that ids were brought into; None where they are as they were
+    hold_out                 the share of the questions that is held out; None where all count
     truth                    digest of the gold, None where there is none
     corpus                   digest of the corpus apart from the runs that gold is looked up in, None without one
     runs                     system -> digest of its run
@@ -57,6 +58,7 @@ class Signature:
     unit: str | None = None
     judges: tuple[str, ...] = ()
     normalise_ids: str | None = None
+    hold_out: float | None = None
 
     def __str__(self) -> str:
         low, high = self.n
@@ -70,6 +72,7 @@ class Signature:
             "cluster": self.cluster,
             "on_duplicate": self.on_duplicate,
             "normalise_ids": self.normalise_ids,
+            "hold_out": self.hold_out,
             "judge": ",".join(self.judges) or None,
             "truth": None if self.truth is None else _short(self.truth),
             "corpus": None if self.corpus is None else _short(self.corpus),
@@ -97,6 +100,7 @@ def signature_of(recipe: Mapping[str, Any], n: int | tuple[int, int]) -> Signatu
         runs=dict(recipe.get("runs", {})), steelyard=recipe.get("steelyard"),
         cluster=recipe.get("cluster"), unit=None if recipe.get("unit") == "chunk" else recipe.get("unit"),
         judges=_judges(recipe.get("verdicts", {})), normalise_ids=recipe.get("normalise_ids"),
+        hold_out=recipe.get("hold_out"),
     )  # fmt: skip
 
 

@@ -75,6 +75,15 @@ class Scores(ScoreArrays, Result):
         """The Weighing that these are all scores of; None for scores that were read, or that are a part of others."""
         return self.__dict__.get(_WEIGHING)
 
+    @property
+    def held_out(self) -> Scores | None:
+        """The same measures of the questions that were held out: for the reusable held-out part alone, as every look
+        at them wears them out.  None where none were, and for scores that were read, or that are a part of others.
+        """
+        part = None if self.weighing is None else self.weighing.held_out
+        scores: Scores | None = None if part is None else part.scores(self.measures)
+        return scores
+
     def of_weighing(self, weighing: Any) -> Self:
         """The same, with the Weighing that they come from."""
         self.__dict__[_WEIGHING] = weighing

@@ -19,7 +19,7 @@ from steelyard.experiment.table.recipes import check_same_judge
 from steelyard.measures import Measure
 
 T = TypeVar("T")
-_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "normalise_ids", "unit", "rule", "steps")
+_MUST_AGREE = ("missing", "no_relevant", "on_duplicate", "normalise_ids", "hold_out", "unit", "rule", "steps")
 
 
 def union(parts: Sequence[ScoreArrays], *, mixed_judges: bool = False) -> dict[str, Any]:
@@ -171,8 +171,8 @@ def merged_recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[st
     Raises   InputError where the values were made by different policies.
     """
     for key in _MUST_AGREE:
-        # Ids that were weighed without a form of their own are as they were: no key says so.
-        of = [part for part in parts if key in part or (key == "normalise_ids" and "truth" in part)]
+        # No key says that ids are as they were, and that all questions count.
+        of = [part for part in parts if key in part or (key in ("normalise_ids", "hold_out") and "truth" in part)]
         values = _distinct(repr(part.get(key)) for part in of)
         if len(values) > 1:
             raise InputError(f"scores of different {key} cannot be put together: {' and '.join(values)}")
