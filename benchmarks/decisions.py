@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
+from benchmarks.simulated.changes import change_table, loss_table, step_table
 from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.drift import calibrated_table, drift_table, elsewhere_table, likeness_table
@@ -63,6 +64,9 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "choice": choice_table,
     "luck": luck_table,
     "held-out": holdout_table,
+    "changes": change_table,
+    "losses": loss_table,
+    "steps": step_table,
 }
 """By name: from the number of draws and the seed to a table."""
 
