@@ -17,6 +17,7 @@ other:
 from __future__ import annotations
 
 import doctest
+import hashlib
 import json
 import os
 import re
@@ -24,7 +25,9 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 from unittest import mock
@@ -136,6 +139,12 @@ def without_numbers(text: str) -> str:
     return re.sub(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n|\n(?=[\u3000-\u9fff\uff00-\uffef])", "", words)
 
 
+def same_ids() -> AbstractContextManager[object]:
+    """Within it, entries of a store have the same ids each time: pages show them."""
+    digests = (hashlib.sha256(str(n).encode()).hexdigest() for n in count())
+    return mock.patch("secrets.token_hex", lambda n_bytes: next(digests)[: 2 * n_bytes])
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the bundled example, as the working folder; measures that a page registers are forgotten afterwards."""
@@ -145,7 +154,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for role, stages in registry._stages.items():
         names = registry.names(role)
         monkeypatch.setattr(stages, "_items", {name: stages.get(name) for name in names})
-    with mock.patch.dict(os.environ):
+    with mock.patch.dict(os.environ), same_ids():
         for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
             os.environ.pop(name, None)
         yield copy

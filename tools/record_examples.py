@@ -44,7 +44,7 @@ def main(pages: list[str]) -> None:
     for page in [Path(name).resolve() for name in pages]:
         for name in ("LC_ALL", "LC_MESSAGES", "LANG"):  # A page may have chosen another one.
             os.environ.pop(name, None)
-        with tempfile.TemporaryDirectory() as parent:
+        with tempfile.TemporaryDirectory() as parent, docs.same_ids():
             folder = copy_data(Path(parent) / "demo")
             os.chdir(folder)
             page.write_text(recorded(page, folder), "utf-8")

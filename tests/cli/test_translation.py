@@ -30,7 +30,7 @@ def help_texts() -> Iterator[str]:
     yield "7 more options: steelyard run --help-all"
     for command in COMMANDS.values():
         yield command.help
-        yield from (item.help for item in command.arguments)
+        yield from (text for item in command.arguments for text in (item.help, item.section) if text)
 
 
 def test_every_help_has_a_translation() -> None:

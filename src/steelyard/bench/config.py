@@ -39,6 +39,7 @@ from steelyard.rag.config import (
 )
 from steelyard.services.addresses import without_secrets
 from steelyard.services.prices import currency_code
+from steelyard.store.settings import StoreTable
 
 BASE = "base"
 """Name of the candidates as they are, where no system of the configuration is without a reranker."""
@@ -311,6 +312,7 @@ class BenchConfig(Written, _Table):
     warm_up    requests of each system before the clock counts;   timeout   seconds that a request may take
     systems    by name, in the order of the configuration, at most one of them the candidates as they are
     prices     tables by name, beside those that are shipped; or the TOML that holds them
+    store      where commands record results
     folder     where the bench goes
 
     >>> config = BenchConfig.of({"systems": {"none": {}, "words": {"rerank": "lexical"}}, "depths": [50, 10]})
@@ -339,6 +341,7 @@ class BenchConfig(Written, _Table):
     self_host: SelfHostTable | None = None
     load: LoadTable | None = None
     value: ValueTable | None = None
+    store: StoreTable | None = None
     folder: File = Path("benches")
 
     @classmethod
@@ -438,6 +441,7 @@ class BenchConfig(Written, _Table):
         """The content of config.json: all that was written, paths absolute, secrets blotted out."""
         paths = {key: path for key in _PATHS if (path := getattr(self, key)) is not None}
         values = {**self.values, "name": self.name, **paths, "folder": self.folder}
+        values.pop("store", None)
         if isinstance(self.prices, Path):
             values["prices"] = self.prices
         if self.load is not None and self.load.has_log:

@@ -18,6 +18,7 @@ from steelyard.base.progress import Progress
 from steelyard.cli.options import OUTPUT
 from steelyard.cli.parser import Command
 from steelyard.cli.progress import SOON, progress_bars
+from steelyard.cli.recording import Recording, recording_of
 from steelyard.cli.terminal import write_result
 from steelyard.cli.translation import translator
 from steelyard.io.named import run_paths
@@ -43,6 +44,7 @@ class Call:
     explain    whether a terminal shows everything
     typed      the words behind `steelyard`, as the user gave them
     lang       the language that the user asked for; None for that of the locale
+    recording  where the result is recorded; None for nowhere
     """
 
     function: Callable[..., Any]
@@ -53,6 +55,7 @@ class Call:
     explain: bool
     typed: Sequence[str] = ()
     lang: str | None = None
+    recording: Recording | None = None
 
     def compute(self, *data: Any, **options: Any) -> Any:
         """The result of the function for data and options of the command."""
@@ -94,11 +97,23 @@ class Call:
         """
         view |= {"lang": self.words.code, "safe_csv": self.safe_csv, "explain": self.explain}
         write_result(result, self.format, self.output, **view)
+        self.record(result)
         if following and self.output is None and self.format == "table":
-            line = following if isinstance(following, str) else " ".join(map(_shell_word, following))
+            line = following if isinstance(following, str) else shell_line(following)
             command = f"steelyard {line}"
             if len(command) <= _LONGEST_COMMAND:
                 print(visible(self.words("brief.next", command=command)))
+
+    def record(self, result: Any) -> None:
+        """Record a result in the store, if one is named, and say so; `write` does so by itself."""
+        if self.recording is not None and (line := self.recording.add(result, self.words)):
+            has_data = self.output is None and self.format != "table"
+            print(line, file=sys.stderr if has_data else sys.stdout)
+
+
+def shell_line(words: Sequence[str]) -> str:
+    """Words as a shell takes them, in one line."""
+    return " ".join(map(_shell_word, words))
 
 
 def _shell_word(text: str) -> str:
@@ -125,8 +140,10 @@ def prepare(command: Command, values: dict[str, Any], typed: Sequence[str] = ())
     output: Path | None = values.pop("output") if OUTPUT in command.arguments else None
     shape = chosen_format(_named(command.makes), output, format) if command.makes else "table"
     flags = {name: values.pop(name, False) for name in ("safe_csv", "explain")}
-    call = Call(_named(command.calls), words, shape, output, **flags, typed=typed, lang=lang)
-    return partial(command.run, call, **values)
+    recording = recording_of(command, values, shell_line(typed))
+    call = Call(_named(command.calls), words, shape, output, **flags, typed=typed, lang=lang, recording=recording)
+    run = partial(command.run, call, **values)
+    return run if recording is None else lambda: recording.settle(run(), words)
 
 
 def _named(name: str) -> Any:

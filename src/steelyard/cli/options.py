@@ -12,6 +12,8 @@ from steelyard.base.choices import AskBy, FileKind, ItemTable, Language
 from steelyard.base.options import PROFILE_HELP, WeighOptions
 from steelyard.cli.parser import Argument, argument, declared, flag, repeated
 
+_RECORDED = "how results are recorded"
+
 
 def rates(text: str) -> list[float] | str:
     """The numbers that an option such as --rate lists; a ramp as it is.
@@ -156,6 +158,22 @@ SAFE_CSV = flag(
 OUTPUT = argument("--output", "-o", type=Path, writes=True, help="Write to this file instead.")
 LANG = argument("--lang", choices=get_args(Language), help="Language of the output; that of the locale by default.")
 EXPLAIN = flag("--explain", "-v", help="Show everything: how it was computed, all notes, the signature to quote.")
+STORE = replace(
+    argument(
+        "--store",
+        metavar="URL",
+        help="Record the result in this store: a file, or postgresql://USER@HOST/NAME; by default STEELYARD_STORE, or "
+        "[store] of the TOML.",
+    ),
+    section=_RECORDED,
+)
+TAGS = replace(
+    repeated("--tag", dest="tags", help="Tag of the entry in the store, such as v1.2; may be repeated."),
+    section=_RECORDED,
+)
+NOTE = replace(argument("--note", help="A note on the entry in the store."), section=_RECORDED)
+RECORDED = (STORE, TAGS, NOTE)
+"""Options of commands whose results a store holds; `cli/recording.py` takes them."""
 SHOWN = (EXPLAIN, LANG)
 """Options that choose how a terminal shows a result."""
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")

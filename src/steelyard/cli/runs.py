@@ -144,6 +144,8 @@ def report(
             print(path)
     if not output and charts is None:
         call.write(report, following=[*call.typed, "-o", "report.html"])
+    else:
+        call.record(report)
 
 
 def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any) -> BenchReport:

@@ -17,6 +17,7 @@ from steelyard.gates.standard import ANY_K, Relative, Standard, at_any_k, number
 from steelyard.measures import Measure, parse
 from steelyard.measures.registry import Direction
 from steelyard.measures.spec import measure_or_column, needs_cutoff
+from steelyard.store.settings import StoreTable
 
 _NUMBER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?::p\d{1,2}(?:\.\d+)?)?")
 
@@ -76,6 +77,7 @@ class ProfileTable(BaseModel):
     measures: dict[str, MeasureTable] = {}
     relative: RelativeTable | None = None
     judge: JudgeTable | None = None
+    store: StoreTable | None = None
 
 
 def parse_profile(text: str, *, file: str, name: str) -> dict[str, Any]:

@@ -23,6 +23,9 @@
     rule = "share>=0.5"
     min_gain = 1.0
     steps = ["lower", "white_space"]     how texts are folded before they are compared
+    [store]                              where commands record results, as --store
+    url = "history.db"
+    tags = ["nightly"]
     [sweep]                              for `steelyard sweep`: what varies, each a list of values
     chunk.size = [300, 1000]
     index = ["bm25", "dense", ["bm25", "dense"]]
@@ -62,6 +65,7 @@ from steelyard.measures import parse
 from steelyard.rag.protocols import Stage
 from steelyard.services.addresses import without_secrets
 from steelyard.services.cache import CACHE_NAME
+from steelyard.store.settings import StoreTable
 from steelyard.text.folding import DEFAULT_STEPS, in_order
 from steelyard.text.spans import SpanRule
 
@@ -343,6 +347,7 @@ class Config(Written, PipelineSettings):
 
     concurrency   questions under way at once, None for what the stages say
     folder    where the run goes;   cache   file, or False
+    store     where commands record results
     sweep     dotted key -> values, for `with_changes`
 
     >>> Config.of({"documents": "docs", "index": ["bm25", "dense"]}).fuse
@@ -354,6 +359,7 @@ class Config(Written, PipelineSettings):
     questions: File | None = None
     target: Annotated[TargetSettings, Words(_TARGET)] | None = None
     weigh: Weigh = Weigh()
+    store: StoreTable | None = None
     sweep: Annotated[dict[str, Any], AfterValidator(_parse_sweep), Words("a table of lists")] = {}
     folder: File = Path("runs")
     cache: Annotated[bool | File, Words("a path, true or false")] = True

@@ -108,7 +108,7 @@ class Database:
 
     def _lock_writers(self, connection: Any, *, writes: bool) -> None:
         if writes and self.path is None:
-            connection.execute(self._sql.text(f"SELECT pg_advisory_xact_lock({_WRITERS})"))
+            connection.execute(self._sql.select(self._sql.func.pg_advisory_xact_lock(_WRITERS)))
 
     def _migrate(self, *, writes: bool) -> None:
         """Bring the tables to the version of this Steelyard, and keep a copy of an older file beside it."""

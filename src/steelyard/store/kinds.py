@@ -40,13 +40,19 @@ _ENTRY_KINDS = {
 }  # fmt: skip
 
 
+def is_held(result: object) -> bool:
+    """True if a store holds such a result."""
+    name = type(result).__name__
+    return type(result).__module__.startswith("steelyard.") and name in {*_HOMES, *_WITHIN, VERDICTS}
+
+
 def kind_of(result: object) -> str:
     """The kind of an entry, such as scores, run, sweep, bench, verdicts, comparison, gate.
 
     Raises   InputError for what is no result that a store holds.
     """
     name = type(result).__name__
-    if not type(result).__module__.startswith("steelyard.") or name not in {*_HOMES, *_WITHIN, VERDICTS}:
+    if not is_held(result):
         listed = ", ".join([*_HOMES, *_WITHIN, VERDICTS])
         raise InputError(f"a store holds no {name}; expected one of {listed}")
     return _ENTRY_KINDS.get(name, name.lower())

@@ -453,12 +453,11 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _system_row(system: str, origin: Origin) -> dict[str, str]:
+def _system_row(system: str, origin: Origin) -> dict[str, str | None]:
     dump = partial(json.dumps, ensure_ascii=False, sort_keys=True)
     return {
         "system": system, "config": origin.config, "corpus": origin.fingerprints.get("corpus"),
-        "settings": dump(dict(origin.settings)),
-        "fingerprints": dump(dict(origin.fingerprints)),
+        "settings": dump(dict(origin.settings)), "fingerprints": dump(dict(origin.fingerprints)),
     }  # fmt: skip
 
 
