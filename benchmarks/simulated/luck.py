@@ -10,7 +10,7 @@ from benchmarks.simulated.tables import Table, percent
 
 from steelyard.base.arrays import Floats
 from steelyard.stats.holdout import holdout_answer, holdout_rules
-from steelyard.stats.luck import luck
+from steelyard.stats.luck import luck, scatter
 
 TRIED = ((8, 8), (8, 40), (8, 200), (3, 40))
 """How many are here, of how many that were tried."""
@@ -32,8 +32,10 @@ def lucky(draw: Draw, n_here: int, n_tried: int, n: int, *, draws: int, seed: in
     """Mean leads over average and next as they are and as luck says, and how often they pass their 95% points."""
     rng, sums = np.random.default_rng([seed, n_here, n_tried, n]), np.zeros(6)
     for i in range(draws):
-        explained = luck(chosen(draw(rng, n_tried, n), n_here, rng), n_tried, seed=i)
-        assert explained is not None
+        values = chosen(draw(rng, n_tried, n), n_here, rng)
+        error = scatter(values)
+        assert error is not None
+        explained = luck(values.mean(axis=1), error, n_tried, seed=i)
         for place, lead in enumerate((explained.over_average, explained.over_next)):
             sums[3 * place : 3 * place + 3] += lead.lead, lead.mean, lead.p <= 0.05
     return (sums / draws).tolist()

@@ -45,19 +45,21 @@ def test_scatter_of_two_is_that_of_their_difference(seed: int, clustered: bool) 
 def test_what_all_have_in_common_changes_nothing(seed: int, shift: float) -> None:
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(3, 20))
-    shifted = luck(values + shift * rng.normal(size=20), 9, seed=1)
-    of = luck(values, 9, seed=1)
-    assert of is not None
-    assert shifted is not None
-    assert shifted.error == pytest.approx(of.error)
+    one, other = scatter(values), scatter(values + shift * rng.normal(size=20))
+    assert one is not None
+    assert other is not None
+    assert other.error == pytest.approx(one.error)
 
 
 def test_no_luck_without_scatter() -> None:
-    assert luck(np.ones((1, 9)), 4, seed=0) is None
-    assert luck(np.arange(3.0)[:, None] + np.arange(9.0), 4, seed=0) is None
-    assert luck(np.random.default_rng(0).normal(size=(3, 1)), 4, seed=0) is None
+    assert scatter(np.ones((1, 9))) is None
+    assert scatter(np.arange(3.0)[:, None] + np.arange(9.0)) is None
+    assert scatter(np.random.default_rng(0).normal(size=(3, 1))) is None
+    values = np.random.default_rng(0).normal(size=(3, 9))
+    error = scatter(values)
+    assert error is not None
     with pytest.raises(InputError, match="the number of systems that were tried is 2, expected at least 3"):
-        luck(np.random.default_rng(0).normal(size=(3, 9)), 2, seed=0)
+        luck(values.mean(axis=1), error, 2, seed=0)
 
 
 @pytest.mark.slow

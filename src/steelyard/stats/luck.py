@@ -53,32 +53,26 @@ class Luck:
     over_next: LuckyLead
 
 
-def luck(
-    values: Floats, n_systems: int, *, seed: int, level: float = 0.95, clusters: Clusters | None = None
-) -> Luck | None:
-    """The leads of the best of (s, n) values, larger being better, held against those of so many equal systems.
+def luck(means: Floats, error: MeanError, n_systems: int, *, seed: int, level: float = 0.95) -> Luck:
+    """The leads of the best of (s,) means, larger being better, held against those of so many equal systems.
 
     The best of all is taken to be here, beside others that were not chosen by their means; all scatter alike.
 
+    error       of each mean, besides what the questions do to all alike: `scatter`
     n_systems   that were tried on these questions, s at least
     seed        of the simulation
-    Returns     None for one system, where no error can be given, and where all systems differ by a constant
-    Raises      InputError for fewer than s systems
+    Raises      InputError for fewer than s systems, or 2
 
     >>> values = np.random.default_rng(0).normal(size=(4, 50))
-    >>> few, many = (luck(values, n, seed=0).over_average for n in (4, 40))
+    >>> few, many = (luck(values.mean(axis=1), scatter(values), n, seed=0).over_average for n in (4, 40))
     >>> few.lead == many.lead, round(few.mean, 2), round(many.mean, 2)
     (True, 0.14, 0.22)
     """
-    whole(n_systems, "the number of systems that were tried", len(values))
-    error = scatter(values, clusters=clusters)
-    if error is None:
-        return None
-    means = np.sort(values.mean(axis=1))[::-1]
-    average, following = means[0] - means.mean(), means[0] - means[1]
-    draws = lucky_leads(n_systems, len(values), seed=seed)
+    whole(n_systems, "the number of systems that were tried", max(len(means), 2))
+    best, following = np.sort(means)[::-1][:2]
+    draws = lucky_leads(n_systems, len(means), seed=seed)
     draws *= error.error * np.sqrt(error.df / np.random.default_rng([seed, 1]).chisquare(error.df, draws.shape[1]))
-    leads = zip((average, following), draws, strict=True)
+    leads = zip((best - means.mean(), best - following), draws, strict=True)
     return Luck(n_systems, error.error, *(_held_against(lead, by_luck, level) for lead, by_luck in leads))
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from steelyard.store.blobs import Bundle, Shelf
 
 SCORES, VERDICTS, FRAME = "Scores", "Verdicts", "frame"
+HELD_OUT = "held_out"
+"""Name of the scores of questions that were held out: `history confirm` alone reads them."""
 _HOMES = {
     "Scores": "experiment.table.scores",
     "Comparison": "comparison.result",
@@ -61,11 +63,12 @@ def kind_of(result: object) -> str:
 def results_of(result: Any) -> dict[str, Any]:
     """What of a result is kept, by name: the result itself or what it is made of, and the scores that are in it."""
     name, kind = type(result).__name__, kind_of(result)
+    scores = result if name == SCORES else getattr(result, "scores", None)
+    held_out = {HELD_OUT: scores.held_out} if isinstance(scores, Scores) and scores.held_out is not None else {}
     if name in _WITHIN:
         parts = {part: getattr(result, part) for part in _WITHIN[name]}
-        return {part: value for part, value in parts.items() if value is not None}
-    scores = getattr(result, "scores", None)
-    return {kind: result} | ({"scores": scores} if isinstance(scores, Scores) else {})
+        return {part: value for part, value in parts.items() if value is not None} | held_out
+    return {kind: result} | ({"scores": scores} if isinstance(scores, Scores) else {}) | held_out
 
 
 def keep(result: Any, bundle: Bundle) -> tuple[str, str]:

@@ -116,6 +116,22 @@ ACCEPTANCES = Table(
 )  # fmt: skip
 """One row an acceptance of an entry as the baseline of later gates."""
 
+CONFIRMATIONS = Table(
+    "confirmations", METADATA,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("time", BigInteger, nullable=False),
+    Column("truth", String, nullable=False),
+    Column("entry", String, nullable=False),
+    Column("system", String, nullable=False),
+    Column("against", String, nullable=False),
+    Column("measure", String, nullable=False),
+    Column("mean", Float),
+    Column("agrees", Boolean),
+    Column("charged", Boolean, nullable=False),
+    Index("confirmations_by_truth", "truth"),
+)  # fmt: skip
+"""One row a question to a held-out part, and its answer; it stays when its entry is removed, as it was seen."""
+
 _FIRST = (STORE, ENTRIES, TAGS, SYSTEMS, MEANS, OUTCOMES, PARTS, BLOBS, USES, ACCEPTANCES)
 
 
@@ -123,7 +139,11 @@ def _create_first(connection: Connection) -> None:
     METADATA.create_all(connection, tables=_FIRST)
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (_create_first,)
+def _create_confirmations(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[CONFIRMATIONS])
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (_create_first, _create_confirmations)
 """From version n to n + 1, in order; the first one is from nothing.  What is there is never changed, only added to."""
 
 VERSION = len(MIGRATIONS)

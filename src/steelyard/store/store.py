@@ -7,7 +7,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,7 +21,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.experiment.table.scores import Scores
 from steelyard.store.blobs import Bundle, Shelf
 from steelyard.store.database import Database
-from steelyard.store.kinds import SCORES, keep, kind_of, restore, results_of
+from steelyard.store.kinds import HELD_OUT, SCORES, keep, kind_of, restore, results_of
 from steelyard.store.provenance import Origin, git_state, origins_of, versions_of
 
 VARIABLE = "STEELYARD_STORE"
@@ -47,6 +47,11 @@ _OUTCOMES: Mapping[str, Any] = {
 }  # fmt: skip
 _ACCEPTANCES: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "truth": pl.String, "who": pl.String, "why": pl.String,
+}  # fmt: skip
+_CONFIGS: Mapping[str, Any] = {"config": pl.String, "time": _TIME}
+_CONFIRMATIONS: Mapping[str, Any] = {
+    "time": _TIME, "truth": pl.String, "entry": pl.String, "system": pl.String, "against": pl.String,
+    "measure": pl.String, "mean": pl.Float64, "agrees": pl.Boolean, "charged": pl.Boolean,
 }  # fmt: skip
 
 
@@ -297,7 +302,7 @@ class Store:
                 raise InputError(f"entry {ref}: has no part {quoted(name)}; it has {', '.join(parts)}")
             if not parts:
                 raise InputError(f"entry {ref}: holds no result")
-            row = parts[name or next(iter(parts))]
+            row = parts[name or next(part for part in parts if part != HELD_OUT)]
             return restore(row["kind"], row["blob"], Shelf(connection, self.name))
 
     def scores(self, ref: str) -> Scores:
@@ -306,7 +311,7 @@ class Store:
         Raises   InputError for an entry that has none, such as verdicts.
         """
         entry = self.entry(ref)
-        names = [name for name, kind in entry.parts.items() if kind == SCORES]
+        names = [name for name, kind in entry.parts.items() if kind == SCORES and name != HELD_OUT]
         if not names:
             raise InputError(f"entry {entry.id}: holds no scores, but {', '.join(entry.parts)}")
         scores: Scores = self.result(entry.id, names[0])
@@ -352,6 +357,38 @@ class Store:
         a = ACCEPTANCES.c
         query = select(ENTRIES.c.id, a.time, ENTRIES.c.truth, a.who, a.why).select_from(ACCEPTANCES.join(ENTRIES))
         return self._table(query.order_by(a.time), _ACCEPTANCES)
+
+    def configs(self, truth: str) -> pl.DataFrame:
+        """One row for each configuration that was evaluated on a truth, first ones first: config, time (of its first
+        entry).
+
+        config   a digest of its settings, or of its results where they are not known
+        """
+        from steelyard.store.looks import configs_of
+
+        return self._table(configs_of(truth), _CONFIGS)
+
+    def confirmations(self) -> pl.DataFrame:
+        """One row a question to a held-out part, oldest first: time, truth (its digest), entry, system, against (an
+        entry, or ""), measure, mean (null where it was refused), agrees, charged.
+        """
+        from steelyard.store.looks import all_confirmations
+
+        return self._table(all_confirmations(), _CONFIRMATIONS)
+
+    def confirm(
+        self, question: Mapping[str, str], answer: Callable[[int], Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], int]:
+        """Ask a held-out part, and keep what it answers; nobody else asks meanwhile.
+
+        question   truth, entry, system, against and measure: one that was answered before has the same answer
+        answer     mean, agrees and charged, from the number of answers that were charged before
+        Returns    the answer, and how many were charged with it
+        """
+        from steelyard.store.looks import answered
+
+        with self._database.writing() as connection:
+            return answered(connection, question, answer, time=_microseconds(datetime.now(UTC)))
 
     def _table(self, query: Any, schema: Mapping[str, Any]) -> pl.DataFrame:
         with self._database.reading() as connection:
