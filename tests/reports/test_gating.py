@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.gates.checks import SHARES, Check, CheckReason
 from steelyard.gates.gating import EXIT_CODES, Gate, gate
+from steelyard.gates.past import BaselineEntry
 from steelyard.gates.profiles import Profile
 from steelyard.reports.views.gate import gate_sheets, heading, reason_text, wanted_text
 from steelyard.reports.words import Words, read_words
@@ -33,12 +34,14 @@ REASONS = {
         "not_worse",
         "identical",
         "worse",
+        "lost",
         "undecided",
         "no_interval",
         "few_questions",
         "not_measured",
         "no_gold",
     ),
+    "best": ("not_worse", "worse", "lost", "undecided"),
     "relative": ("reached", "missed", "spans", "no_ratio", "no_interval", "few_questions", "not_measured", "no_gold"),
     "share": ("within", "exceeded", "not_measured"),
     "judge": ("reached", "missed", "spans", "few_labels", "undefined", "no_interval"),
@@ -50,7 +53,8 @@ REASONS = {
 NAMES = {"share": SHARES, "level": ("mrr", "latency_ms:p95"), "judge": ("kappa", "sensitivity", "specificity"),
          "self_test": ("injection",)}  # fmt: skip
 """What checks of a kind may be called; mrr elsewhere."""
-MAY_NEED = {("baseline", "undecided"), ("people", "undecided"), ("judge", "spans")}
+MAY_NEED = {("baseline", "undecided"), ("best", "undecided"), ("people", "undecided"), ("judge", "spans")}
+ENTRY = BaselineEntry("0a1b2c3d4e", "v1.2", is_accepted=True, n_again=2)
 
 
 def every_check() -> list[Check]:
@@ -67,6 +71,8 @@ def every_check() -> list[Check]:
             one = Check("系统<b>", name, kind, reason, value=0.5, low=0.4, high=high, limit=0.5, n=n, level=level,
                         left_out=left_out, detectable=0.02)  # fmt: skip
             made += [one, replace(one, needed=99)] if (kind, reason) in MAY_NEED else [one]
+            if kind in ("baseline", "best"):
+                made.append(replace(one, alarm=0.0025, luck=0.01, needed_runs=3 if reason == "undecided" else None))
     return made
 
 
@@ -84,7 +90,7 @@ def test_these_are_all_reasons() -> None:
 
 @pytest.mark.parametrize("lang", [EN, ZH], ids=["en", "zh"])
 def test_every_check_has_words(lang: Words) -> None:
-    found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
+    found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15), alarms=0.005, entry=ENTRY)
     for check in found.checks:
         assert reason_text(check, found, lang)
         assert "{" not in reason_text(check, found, lang) + wanted_text(check, lang)
@@ -99,7 +105,7 @@ def test_every_check_has_words(lang: Words) -> None:
 
 
 def test_no_english_is_left_in_chinese() -> None:
-    found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15))
+    found = of(every_check(), other_truth=True, not_judged=("ndcg@10", 0.15), alarms=0.005, entry=ENTRY)
     for text in (found.text(lang="zh"), found.text("markdown", lang="zh")):
         plain = re.sub(
             r"`(?:evaluate|steelyard) [^`]*`|"

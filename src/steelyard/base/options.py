@@ -395,9 +395,11 @@ class GateOptions(Options):
     )
     baseline: object = _option(
         None,
-        "Baseline: a system of the scores, a JSON of scores or a run folder; with a margin the first of two RUNS.",
+        "Baseline: a system of the scores, a JSON of scores, a run folder, or an entry of a store such as "
+        "store:accepted; with a margin the first of two RUNS.",
         reads=True,
     )
+    store: str | None = _option(None, "")
     margin: Annotated[float, above(0)] | None = _option(None, "Smallest loss that matters, e.g. 0.01.")
     system: str | None = _option(None, "The system to judge; all but the baseline by default.")
     min_questions: Annotated[int, at_least(1)] = _option(defaults.MIN_QUESTIONS, "Fewer are too few to judge by.")
@@ -413,6 +415,10 @@ class GateOptions(Options):
     truth: object = _option(None, "Questions of a run folder; needed unless they lie in the folder itself.", reads=True)
     alpha: Annotated[float, Limits(above=0, below=1)] = _option(
         defaults.ALPHA, "Level of the tests against the baseline."
+    )
+    alarms: str | float | None = _option(
+        None,
+        "How many gates may fail where nothing was lost, e.g. '1 in 200': fail where a loss is shown at that level.",
     )
     mixed_judges: bool = _option(
         False, "Allow measures of answers although system and baseline were judged in different ways."
@@ -432,6 +438,7 @@ class GateKeywords(WeighKeywords, total=False):
     level: str | None
     measures: Iterable[Any] | str
     baseline: object
+    store: str | None
     margin: float | None
     system: str | None
     min_questions: int
@@ -444,6 +451,7 @@ class GateKeywords(WeighKeywords, total=False):
     latency_ms: object
     truth: object
     alpha: float
+    alarms: str | float | None
     mixed_judges: bool
     calibration: object
     min_kappa: float | None

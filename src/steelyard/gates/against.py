@@ -17,6 +17,7 @@ from steelyard.experiment.table.arrays import is_in_time, run_values
 from steelyard.experiment.table.scores import LEVEL, Scores
 from steelyard.gates.checks import Check, CheckKind, CheckReason
 from steelyard.gates.levels import side_of
+from steelyard.gates.past import Past, sd_of_runs
 from steelyard.gates.profiles import Profile
 from steelyard.measures import Measure
 from steelyard.measures.registry import Direction
@@ -26,19 +27,25 @@ from steelyard.stats.labels.prediction_powered import CorrectedMean, corrected_d
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.power.detectable import detectable_errors
 from steelyard.stats.power.resolution import Resolution
+from steelyard.stats.power.runs import runs_needed
 from steelyard.stats.samples import MeanError, differences, mean_error, n_clusters
+from steelyard.stats.tests.alarms import highest_gain
 from steelyard.stats.tests.effects import RelativeChange, relative_change
 from steelyard.stats.tests.equivalence import IDENTICAL, non_inferiority
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """A system of some scores, and the baseline that it is held against, of the same scores or of others."""
+    """A system of some scores, and the baseline that it is held against, of the same scores or of others.
+
+    past   what other entries say of the baseline, where it is one of a store
+    """
 
     scores: Scores
     system: str
     other: Scores
     against: str
+    past: Past | None = None
 
     @property
     def both(self) -> tuple[tuple[Scores, str], tuple[Scores, str]]:
@@ -55,15 +62,54 @@ class Sides:
     @property
     def are_identical(self) -> bool:
         """True if both gave the same results, lists and all."""
-        digest = self.scores.run_digest(self.system)
-        return digest is not None and digest == self.other.run_digest(self.against)
+        digest, others = self.scores.run_digest(self.system), self.other.run_digest(self.against)
+        return digest is not None and others is not None and (digest == others or {digest} == {*others.split(", ")})
+
+
+@dataclass(frozen=True)
+class MarginTest:
+    """How differences are held against a margin.
+
+    margin   smallest loss that matters;   alpha   level at which it is ruled out, and without alarms shown
+    alarm    share of false alarms: a check fails where any loss is shown at this level and the margin is not ruled out;
+             None: where a loss of the margin is shown
+    """
+
+    margin: float
+    alpha: float
+    min_questions: int
+    alarm: float | None = None
+
+    def reason(self, least: float, most: float) -> CheckReason:
+        """Reason that one-sided limits of a gain give: least at alpha, most at `level_of_most`."""
+        if least > -self.margin:
+            return "not_worse"
+        if self.alarm is not None:
+            return "lost" if most < 0 else "undecided"
+        return "worse" if most <= -self.margin else "undecided"
+
+    @property
+    def level_of_most(self) -> float:
+        """Level of the upper limit of a gain."""
+        return self.alpha if self.alarm is None else self.alarm
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The level of alarms, as checks hold it."""
+        return {} if self.alarm is None else {"alarm": self.alarm}
+
+
+def tested_measures(scores: Scores, profile: Profile | None) -> list[Measure]:
+    """The measures of scores that are held against a margin."""
+    return [measure for measure in scores.measures if profile is None or profile.covers(measure)]
 
 
 def baseline_checks(
-    sides: Sides, *, profile: Profile | None, margin: float | None, min_questions: int, alpha: float
+    sides: Sides, *, profile: Profile | None, test: MarginTest | None, min_questions: int
 ) -> Iterator[Check]:
     """That a system is not worse than its baseline, and better where the profile asks for it.
 
+    test     None: no margin is asked for
     Raises   InputError where there is no such system, and for measures that are no arithmetic mean
     """
     if sides.against not in sides.other.systems:
@@ -71,13 +117,37 @@ def baseline_checks(
             f"the baseline has several systems, and none is called {sides.against!r}: "
             f"{', '.join(sides.other.systems)}; name one"
         )
-    for measure in sides.scores.measures if margin is not None else ():
-        if margin is not None and (profile is None or profile.covers(measure)):
-            pair = _Paired.of(sides, measure, _better(profile, measure))
-            yield _margin_check(pair, margin=margin, min_questions=min_questions, alpha=alpha)
+    for measure in tested_measures(sides.scores, profile) if test is not None else ():
+        assert test is not None
+        yield _margin_check(_Paired.of(sides, measure, _better(profile, measure)), test)
     if profile is not None and (relative := profile.relative) is not None:
         better = _better(profile, relative.measure)
         yield relative_check(sides, relative.measure, better=better, least=relative.least, min_questions=min_questions)
+
+
+def best_checks(sides: Sides, *, profile: Profile | None, test: MarginTest) -> Iterator[Check]:
+    """That a system is not worse by two margins than the best entry that was accepted before the baseline.
+
+    A margin is lost anew after each acceptance, and this bounds the sum.  The best one is that with the best mean on
+    the questions that both have; where that is the baseline itself, there is no such check, nor of percentiles.
+
+    test   of one margin; its level is shared among the accepted entries, as the best of them was lucky too
+    """
+    earlier = () if sides.past is None else sides.past.earlier
+    n_accepted = 1 + len(earlier)
+    wide = replace(test, margin=2 * test.margin, alarm=None if test.alarm is None else test.alarm / n_accepted)
+    for measure in tested_measures(sides.scores, profile):
+        if measure.share is not None:
+            continue
+        better = _better(profile, measure)
+        pairs = [_Paired.of(sides, measure, better)]
+        for scores in earlier:
+            against = sides.against if sides.against in scores.systems else scores.systems[0]
+            pairs.append(_Paired.of(replace(sides, other=scores, against=against, past=None), measure, better))
+        pairs = [pair for pair in pairs if pair.too_few(test.min_questions) is None]
+        best = max(pairs, key=lambda pair: pair.upward(*[float(pair.baseline.mean())] * 2)[0], default=None)
+        if best is not None and best.sides is not sides:
+            yield _margin_check(best, wide, kind="best")
 
 
 def _better(profile: Profile | None, measure: Measure) -> Direction:
@@ -173,6 +243,28 @@ class _Paired:
     def _n_units(self) -> int:
         return n_clusters(self.clusters, self.n)
 
+    @property
+    def sd_runs(self) -> float:
+        """Standard deviation of a value from run to run, the larger one of both sides; NaN without repeats."""
+        past, (here, (other, against)) = self.sides.past, self.sides.both
+        runs = other if past is None else past.all_runs
+        return float(np.fmax(sd_of_runs(*here, self.measure), sd_of_runs(runs, against, self.measure)))
+
+    @property
+    def n_runs(self) -> tuple[int, int]:
+        """Number of runs of each side."""
+        here, there = (len(scores.repeats.get(name, (None,))) for scores, name in self.sides.both)
+        return here, there
+
+    @property
+    def luck(self) -> float:
+        """How much of the baseline's mean is expected to be luck of the run for which it was accepted."""
+        past = self.sides.past
+        if past is None or self.sides.are_identical or not self.n:
+            return 0.0
+        mean = float(self.baseline.mean())
+        return past.luck(self.sides.against, self.measure, mean, self.n, sd_runs=self.sd_runs)
+
     def check(self, kind: CheckKind, reason: CheckReason, limit: float, **numbers: Any) -> Check:
         """A check of the pair, with the numbers that it came to."""
         numbers = {"n": self.n, **numbers}
@@ -205,77 +297,87 @@ def _row(scores: Scores, system: str, measure: Measure) -> Floats:
     return scores.values[i, j] if measure.share is None else run_values(scores, i, j)
 
 
-def _margin_check(pair: _Paired, *, margin: float, min_questions: int, alpha: float) -> Check:
+def _margin_check(pair: _Paired, test: MarginTest, *, kind: CheckKind = "baseline") -> Check:
     """True differences against the margin: of means, of means that labels correct, or of percentiles."""
-    if (why := pair.too_few(min_questions)) is not None:
-        return pair.check("baseline", why, margin)
+    if (why := pair.too_few(test.min_questions)) is not None:
+        return pair.check(kind, why, test.margin)
     if pair.measure.share is not None:
-        return _percentile_check(pair, margin=margin, alpha=alpha)
-    check = (_plain_check if pair.labelled is None else _labelled_check)(pair, margin=margin, alpha=alpha)
-    return pair.with_unseen(check, alpha) if check.reason == "not_worse" else check
+        return _percentile_check(pair, test)
+    check = (_plain_check if pair.labelled is None else _labelled_check)(pair, test, kind)
+    return pair.with_unseen(check, test.alpha) if check.reason == "not_worse" else check
 
 
-def _held(least: float, most: float, margin: float) -> CheckReason:
-    """Reason that one-sided limits of a gain give beside the margin."""
-    return "not_worse" if least > -margin else "worse" if most <= -margin else "undecided"
-
-
-def _plain_check(pair: _Paired, *, margin: float, alpha: float) -> Check:
+def _plain_check(pair: _Paired, test: MarginTest, kind: CheckKind) -> Check:
     """A mean difference against the margin, by the tests of non-inferiority in either direction."""
-    d, width, clusters = differences(pair.baseline, pair.values), pair.measure.definition.width, pair.clusters
-    gain = d if pair.better == "higher" else -d
-    test, mirrored = (
+    luck, width, clusters = pair.luck, pair.measure.definition.width, pair.clusters
+    d = differences(pair.baseline, pair.values) + luck
+    gain, margin, alpha = (d if pair.better == "higher" else -d), test.margin, test.alpha
+    by_margin, mirrored = (
         non_inferiority(
             sign * gain, margin=margin, width=width, alpha=alpha, clusters=clusters, identical=pair.sides.are_identical
         )
         for sign in (1, -1)
     )
-    most = -mirrored.low
-    reason: CheckReason = "not_worse" if test.not_worse else "worse" if most <= -margin else "undecided"
-    undecided = reason == "undecided" and test.reason != IDENTICAL and not math.isnan(test.p)
+    most = -mirrored.low if test.alarm is None else highest_gain(gain, level=test.alarm, clusters=clusters)
+    reason = "not_worse" if by_margin.not_worse else test.reason(-math.inf, most)
+    undecided = reason == "undecided" and by_margin.reason != IDENTICAL and not math.isnan(by_margin.p)
     resolution = Resolution.of(gain, width=width, alpha=alpha, clusters=clusters) if undecided else None
     needed = None if resolution is None else resolution.questions(margin)
-    low, high = pair.upward(test.low, most)
+    low, high = pair.upward(by_margin.low, most)
     return pair.check(
-        "baseline", "identical" if test.reason == IDENTICAL else reason, margin,
-        value=float(d.mean()), low=low, high=high, n=test.n,
+        kind, "identical" if by_margin.reason == IDENTICAL else reason, margin,
+        value=float(d.mean()), low=low, high=high, n=by_margin.n,
         detectable=math.nan if resolution is None else resolution.margin,
-        needed=needed if needed is not None and needed > test.n else None,
+        needed=needed if needed is not None and needed > by_margin.n else None,
+        needed_runs=None if resolution is None else _runs_needed(pair, d, resolution.margin, margin),
+        luck=luck, **test.numbers,
     )  # fmt: skip
 
 
-def _labelled_check(pair: _Paired, *, margin: float, alpha: float) -> Check:
+def _runs_needed(pair: _Paired, d: Floats, detectable: float, margin: float) -> int | None:
+    """Runs of both sides that hold the margin with these questions, where runs vary."""
+    sd_runs = pair.sd_runs
+    if not sd_runs > 0 or detectable <= margin:
+        return None
+    sd = mean_error(d, clusters=pair.clusters).error * math.sqrt(len(d))
+    return runs_needed(sd, sd_runs, n_runs=pair.n_runs, share=margin / detectable)
+
+
+def _labelled_check(pair: _Paired, test: MarginTest, kind: CheckKind) -> Check:
     """A difference that labels of both correct, against the margin: by its error alone."""
     average, counts = pair.difference, pair.label_counts
     if math.isnan(average.error):
-        return pair.check("baseline", "few_labels", margin, n_labels=counts["n_labels"])
-    quantile = t_quantile(1 - alpha, average.df)
-    low, high = average.ends(quantile, quantile)
-    reason = _held(*pair.upward(low, high), margin)
-    detectable = detectable_errors(average.n, df=average.df, alpha=alpha, n_sides=1) * average.error
+        return pair.check(kind, "few_labels", test.margin, n_labels=counts["n_labels"])
+    down, up = (t_quantile(1 - level, average.df) for level in (test.alpha, test.level_of_most))
+    below, above = (down, up) if pair.better == "higher" else (up, down)
+    low, high = average.ends(below, above)
+    reason = test.reason(*pair.upward(low, high))
+    detectable = detectable_errors(average.n, df=average.df, alpha=test.alpha, n_sides=1) * average.error
     return pair.check(
-        "baseline", reason, margin, value=average.mean, low=low, high=high, n=average.n,
-        detectable=detectable if reason == "undecided" else math.nan, **counts,
+        kind, reason, test.margin, value=average.mean, low=low, high=high, n=average.n,
+        detectable=detectable if reason == "undecided" else math.nan, **counts, **test.numbers,
     )  # fmt: skip
 
 
-def _percentile_check(pair: _Paired, *, margin: float, alpha: float) -> Check:
-    """A percentile against that of the baseline, by the one-sided limits of their difference at alpha."""
+def _percentile_check(pair: _Paired, test: MarginTest) -> Check:
+    """A percentile against that of the baseline, by the one-sided limits of their difference."""
     share = pair.measure.share
     assert share is not None
     difference = percentile_difference(
         pair.baseline, pair.values, share, in_time=is_in_time(pair.sides.scores), clusters=pair.clusters
     )
-    low, high = difference.interval(1 - 2 * alpha)
-    least, most = pair.upward(low, high)
-    reason = _held(least, most, margin)
+    least = pair.upward(*difference.interval(1 - 2 * test.alpha))[0]
+    most = pair.upward(*difference.interval(1 - 2 * test.level_of_most))[1]
+    low, high = pair.upward(least, most)
+    reason = test.reason(least, most)
     value = difference.value if pair.better == "higher" else -difference.value
     detectable, needed = (math.nan, None)
     if reason == "undecided":
-        detectable, needed = percentile_resolution(value - least, pair.n, share, margin=margin, alpha=alpha)
+        detectable, needed = percentile_resolution(value - least, pair.n, share, margin=test.margin, alpha=test.alpha)
     return pair.check(
-        "baseline", reason, margin, value=difference.value, low=low, high=high, detectable=detectable, needed=needed
-    )
+        "baseline", reason, test.margin, value=difference.value, low=low, high=high, detectable=detectable,
+        needed=needed, **test.numbers,
+    )  # fmt: skip
 
 
 def percentile_resolution(half: float, n: int, p: float, *, margin: float, alpha: float) -> tuple[float, int | None]:

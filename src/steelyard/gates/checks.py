@@ -11,10 +11,12 @@ import polars as pl
 from steelyard.measures.registry import Direction
 
 Outcome = Literal["pass", "fail", "insufficient"]
-CheckKind = Literal["level", "baseline", "relative", "share", "judge", "people", "self_test", "load", "sustained"]
+CheckKind = Literal[
+    "level", "baseline", "best", "relative", "share", "judge", "people", "self_test", "load", "sustained"
+]
 CheckReason = Literal[
     "reached", "missed", "spans", "out_of_reach", "beyond_candidates", "few_questions", "no_interval", "not_measured",
-    "no_gold", "not_worse", "worse", "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels",
+    "no_gold", "not_worse", "worse", "lost", "identical", "undecided", "no_ratio", "within", "exceeded", "few_labels",
     "undefined", "no_second_rater", "few_trials", "held", "errors", "overloaded", "backlog", "slow", "late",
     "limit_spanned", "no_upper_end",
 ]  # fmt: skip
@@ -24,7 +26,7 @@ SHARES = ("failed", "missing", "unjudged", "unmapped", "not_judged")
 
 _OF_REASON: dict[CheckReason, Outcome] = {
     "reached": "pass", "not_worse": "pass", "identical": "pass", "within": "pass",
-    "missed": "fail", "worse": "fail", "exceeded": "fail",
+    "missed": "fail", "worse": "fail", "lost": "fail", "exceeded": "fail",
     "held": "pass", "errors": "fail", "overloaded": "fail", "backlog": "fail", "slow": "fail",
 }  # fmt: skip
 """Any other reason is one of too few data."""
@@ -41,6 +43,14 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 """Columns of `Gate.frame`."""
 
+MORE_COLUMNS: dict[str, dict[str, type[pl.DataType]]] = {
+    "n_labels": {"n_labels": pl.Int64, "n_undecided": pl.Int64},
+    "needed_runs": {"needed_runs": pl.Int64},
+    "alarm": {"alarm": pl.Float64},
+    "luck": {"luck": pl.Float64},
+}
+"""Field of a check -> columns that a frame has too where that field of any check says something."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -49,6 +59,7 @@ class Check:
     name        a measure, the name of a number handed in, or one of SHARES
     kind        level     its value against a level of the profile
                 baseline  its mean difference to the baseline against -limit, the margin
+                best      the same to the best accepted entry of a store, against two margins
                 relative  its change as a share of the baseline's mean against the least gain: upwards, or downwards
                           where lower is better
                 share     a share of questions, documents or gold pieces against the most that is allowed
@@ -64,6 +75,7 @@ class Check:
                 no_interval: there is one question;   not_measured: there is no such value in the scores
                 no_gold: no question has the gold that the measure needs
                 not_worse, worse: by the margin;   undecided: neither can be said
+                lost: with alarms, a loss is shown at their level, and one of the margin is not ruled out
                 identical: both gave the same lists, so there is nothing to lose
                 no_ratio: the baseline's mean is too near 0 for a share of it
                 within, exceeded: what is allowed
@@ -88,6 +100,10 @@ class Check:
     detectable  undecided: smallest margin that n questions can hold in 80 of 100 cases, where nothing was lost
     needed      undecided: questions that hold the margin so; None where that is no more than there are.  Of a judge
                 whose interval spans a level: labels that would decide, if the value stays
+    needed_runs undecided, and runs of the system or the baseline vary: runs of both that hold the margin so, with the
+                questions that there are; None where no number of runs does
+    alarm       with alarms, level of the upper limit of the gain: the share of false alarms that this check may have
+    luck        what was taken off the baseline's mean, as it is expected to be luck of the run that was accepted
     unseen_share, unseen_loss   of a mean that passed: the share of all questions that may be of a kind which none of
                 these is, with 95% certainty, or that of the test against the baseline; and by how much worse the mean
                 is, if they lose all they can: infinite where the measure has no range.  NaN where nothing passed
@@ -112,6 +128,9 @@ class Check:
     left_out: tuple[int, int] = (0, 0)
     detectable: float = math.nan
     needed: int | None = None
+    needed_runs: int | None = None
+    alarm: float = math.nan
+    luck: float = 0.0
     unseen_share: float = math.nan
     unseen_loss: float = math.nan
 
@@ -122,7 +141,31 @@ class Check:
 
     @property
     def row(self) -> dict[str, object]:
-        """The check by column; n_left_out questions have a value for the system alone, or for its baseline alone."""
+        """The check by column, and by those of MORE_COLUMNS.
+
+        n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.
+        """
         here, there = self.left_out
         more = {"n_left_out": here, "n_left_out_baseline": there}
-        return {name: more[name] if name in more else getattr(self, name) for name in COLUMNS}
+        fields = (*COLUMNS, *(name for names in MORE_COLUMNS.values() for name in names))
+        return {name: more[name] if name in more else getattr(self, name) for name in fields}
+
+    def says(self, name: str) -> bool:
+        """True if a field of numbers says something: it is not 0, NaN or None."""
+        value = getattr(self, name)
+        return bool(value) and not math.isnan(value)
+
+    @property
+    def deciding(self) -> int | None:
+        """Questions that would decide an undecided difference, if it stays as it is: its limits draw in as their root.
+
+        None for all else, and where the difference lies just between what passes and what fails.
+        """
+        if self.reason != "undecided" or not math.isfinite(self.high - self.low):
+            return None
+        turned = (self.value, self.low, self.high) if self.better == "higher" else (-self.value, -self.high, -self.low)
+        gain, least, most = turned
+        shown_below = 0.0 if self.says("alarm") else -self.limit
+        shares = [(gain - least) / (gain + self.limit)] if gain > -self.limit else []
+        shares += [(most - gain) / (shown_below - gain)] if gain < shown_below else []
+        return math.ceil(self.n * min(shares) ** 2) if shares else None

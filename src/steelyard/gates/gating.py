@@ -32,14 +32,17 @@ from steelyard.experiment.door.evaluation import (
 )
 from steelyard.experiment.table.recipes import Signature, check_same_judge
 from steelyard.experiment.table.scores import COMPONENTS, Scores
-from steelyard.gates.against import Sides, baseline_checks
-from steelyard.gates.checks import COLUMNS, SHARES, Check, Outcome
+from steelyard.gates.against import MarginTest, Sides, baseline_checks, best_checks, tested_measures
+from steelyard.gates.alarms import alarm_share
+from steelyard.gates.checks import COLUMNS, MORE_COLUMNS, SHARES, Check, Outcome
 from steelyard.gates.judges import Trust, calibration_named, check_judged_by, judge_gate, verdict_recipes
 from steelyard.gates.levels import level_check, share_checks
 from steelyard.gates.loads import SUSTAINED_RATE, Loads
+from steelyard.gates.past import BaselineEntry, Past, past_of
 from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.values import Latencies, StandardValue, standard_values
 from steelyard.measures.spec import measure_or_column
+from steelyard.store.store import PREFIX
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
@@ -64,6 +67,8 @@ class Gate(Result):
     notes            system -> what a reader should know of how it was weighed, as of Scores
     origin           what the scores were read from, by which a reader is told how to weigh them otherwise
     n_others         systems of a bench that were not judged, as it recommends another one
+    alarms           share of gates that may fail where nothing was lost; None: each test has its own level
+    entry            what is known of a baseline that is an entry of a store, or None
     """
 
     VIEW = "views.gate"
@@ -84,6 +89,8 @@ class Gate(Result):
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     origin: Origin = "scores"
     n_others: int = 0
+    alarms: float | None = None
+    entry: BaselineEntry | None = None
 
     @property
     def scores(self) -> Scores | None:
@@ -109,12 +116,15 @@ class Gate(Result):
         """One row a check: the fields of `Check` and its outcome; null where there is no number.
 
         n_left_out questions have a value for the system alone, n_left_out_baseline for its baseline alone.  Where
-        labels of people correct a value, n_labels and n_undecided too.
+        labels of people correct a value, n_labels and n_undecided too; with alarms, alarm; where runs vary, needed_runs
+        and luck.
         """
-        names = ("n_labels", "n_undecided") if any(check.n_labels for check in self.checks) else ()
-        rows = [{**check.row, **{name: getattr(check, name) for name in names}} for check in self.checks]
-        labels = dict.fromkeys(names, pl.Int64)
-        return pl.DataFrame(rows, schema={**COLUMNS, **labels}).with_columns(pl.col(pl.Float64).fill_nan(None))
+        schema = dict(COLUMNS)
+        for name, columns in MORE_COLUMNS.items():
+            if any(check.says(name) for check in self.checks):
+                schema |= columns
+        rows = [{name: check.row[name] for name in schema} for check in self.checks]
+        return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @property
     def exit_code(self) -> int:
@@ -162,6 +172,9 @@ def gate(
     max_unjudged  of the first k documents, for the measure of which it is largest; the whole list counts only where no
                   measure has a k
     max_not_judged  for the measure of answers of which it is largest
+    alarms        "1 in 200", or a share: of gates where nothing was lost, so many may fail.  A gate then fails where
+                  any loss against the baseline is shown at that level, shared among all measures and systems, and a
+                  loss of the margin is not ruled out
     numbers, latency_ms   as in `rate`
     judge         that of a baseline's folder too;   labels   False: none correct a value, here and in the baseline
     calibration   a Calibration, or the path of one, of the judge that is to be trusted
@@ -199,12 +212,15 @@ def gate(
     if calibration is not None:
         check_judged_by(calibration, verdict_recipes(scores))
     most = {name: getattr(asked, f"max_{name}") for name in SHARES}
-    other, against = _baseline(scores, baseline, asked.truth if runs is None else given, of_weighing)
+    other, against, past = _baseline(
+        scores, baseline, asked.truth if runs is None else given, of_weighing, store=asked.store
+    )
     cluster, unit, mixed_judges = of_weighing.get("cluster"), of_weighing.get("unit"), asked.mixed_judges
     _check_clusters(scores, other, cluster, origin)
     _check_units(scores, other, unit, origin)
     _check_forms(scores, other)
     _check_margin(profile, other is not None, margin)
+    alarms = _alarms(asked.alarms, margin)
     judged = _judged(scores, system, against if isinstance(baseline, str) and other is scores else None)
     n_others = len(judged) - 1 if recommended in judged else 0
     judged = [recommended] if n_others and recommended is not None else judged
@@ -214,30 +230,52 @@ def gate(
         _check_same_judge(scores, judged, other, partners)
     checks = _level_checks(scores, profile, wanted, judged=judged, asked=asked, latency_ms=latency_ms)
     if other is not None:
-        for name in judged:
-            sides = Sides(scores, name, other, against or name)
-            checks += baseline_checks(sides, profile=profile, margin=margin, min_questions=min_questions, alpha=alpha)
+        test = None if margin is None else MarginTest(margin, alpha, min_questions, alarms)
+        checks += _checks_of_baseline(
+            [Sides(scores, name, other, against or name, past) for name in judged],
+            profile=profile, test=test, min_questions=min_questions,
+        )  # fmt: skip
     for name in judged:
         checks += share_checks(scores, name, profile, most)
     checks = [check for name in judged for check in checks if check.system == name]
     _check_any(checks, scores, profile if other is not None else None)
     open_ = profile.relative if profile is not None and other is None else None
-    truths = {_truth(scores), None if other is None else _truth(other)} - {None}
     notes = {name: scores.notes[name] for name in judged if name in scores.notes}
-    by_values = [check for check in checks if check.kind in ("level", "baseline", "relative") and check.n]
+    by_values = [check for check in checks if check.kind in ("level", "baseline", "best", "relative") and check.n]
     measures = [check.name for check in by_values]
     return Gate(
         profile=profile, level=wanted if any(check.kind == "level" for check in checks) else None,
-        baselines={} if other is None else {name: against or name for name in judged}, margin=margin,
+        baselines={} if other is None else {name: past.entry.name if past else against or name for name in judged},
+        margin=margin,
         min_questions=min_questions, alpha=alpha, checks=(*checks, *(trust.checks if trust else ())),
-        other_truth=len(truths) > 1,
+        other_truth=len({_truth(part) for part in (scores, other) if part is not None} - {None}) > 1,
         not_judged=None if open_ is None else (str(open_.measure), open_.least),
         signature=_signature(scores, by_values), recipe=scores.recipe, clustering=scores.clustering,
         components=scores.components.filter(
             pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
         ),
         notes=notes | (dict(trust.notes) if trust else {}), origin=origin, n_others=n_others,
+        alarms=alarms, entry=past.entry if past else None,
     ).of_scores(scores)  # fmt: skip
+
+
+def _checks_of_baseline(
+    pairs: Sequence[Sides], *, profile: Profile | None, test: MarginTest | None, min_questions: int
+) -> list[Check]:
+    """The checks of all systems against the baseline, which share the alarms of the gate (Bonferroni).
+
+    Where entries were accepted before the baseline, half of them are for the best of these.
+    """
+    accepted = [sides for sides in pairs if sides.past is not None and sides.past.earlier]
+    if test is not None and test.alarm is not None:
+        n_tests = sum(len(tested_measures(sides.scores, profile)) for sides in pairs) * (2 if accepted else 1)
+        test = replace(test, alarm=test.alarm / max(n_tests, 1))
+    checks = list[Check]()
+    for sides in pairs:
+        checks += baseline_checks(sides, profile=profile, test=test, min_questions=min_questions)
+        if test is not None and sides in accepted:
+            checks += best_checks(sides, profile=profile, test=test)
+    return checks
 
 
 def _stored(
@@ -383,6 +421,19 @@ def _check_margin(profile: Profile | None, has_baseline: bool, margin: float | N
         raise InputError("a baseline needs a margin: the smallest loss that matters, such as 0.01")
 
 
+def _alarms(alarms: str | float | None, margin: float | None) -> float | None:
+    """The share of false alarms, where one is asked for.
+
+    Raises   InputError without a margin
+    """
+    if alarms is not None and margin is None:
+        raise InputError(
+            "alarms are of losses against a baseline: name one, and a margin, the smallest loss that matters, such as "
+            "0.01"
+        )
+    return None if alarms is None else alarm_share(alarms)
+
+
 def _check_clusters(scores: Scores, other: Scores | None, cluster: str | None, origin: Origin) -> None:
     """Refuse scores that are not by the clusters asked for, and a baseline by others."""
     by, of_baseline = (
@@ -431,13 +482,21 @@ def _check_forms(scores: Scores, other: Scores | None) -> None:
 
 
 def _baseline(
-    scores: Scores, baseline: object, truth: object, options: Mapping[str, Any]
-) -> tuple[Scores | None, str | None]:
-    """Scores that hold the baseline, and its name; None for the name where it is that of each system judged."""
+    scores: Scores, baseline: object, truth: object, options: Mapping[str, Any], *, store: str | None
+) -> tuple[Scores | None, str | None, Past | None]:
+    """Scores that hold the baseline, its name, and what a store says of it.
+
+    The name is None where it is that of each system judged.
+    """
+    past = None
     if baseline is None:
-        return None, None
+        return None, None, past
     if isinstance(baseline, str) and baseline in scores.systems:
-        return scores, baseline
+        return scores, baseline, past
+    if isinstance(baseline, str) and baseline.startswith(PREFIX):
+        baseline = past_of(baseline, store, None if scores.signature is None else scores.signature.truth)
+    if isinstance(baseline, Past):
+        past, baseline = baseline, baseline.baseline
     if isinstance(baseline, str | Path):
         if not os.path.exists(baseline):
             systems = nearest(str(baseline), scores.systems)
@@ -447,7 +506,7 @@ def _baseline(
         baseline = open_scores(baseline, measures=scores.measures, truth=truth, options=own if is_run else {}).scores
     check_scores("gate", baseline)
     baseline = cast("Scores", baseline)
-    return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None
+    return baseline, baseline.systems[0] if len(baseline.systems) == 1 else None, past
 
 
 def _judged(scores: Scores, system: str | None, baseline: str | None) -> list[str]:

@@ -504,7 +504,7 @@ def _outcome_rows(gate: Any) -> list[dict[str, Any]]:
         system: _gravest([check.outcome for check in gate.checks if check.system == system]) for system in gate.systems
     }
     return [
-        {"system": system, "outcome": outcome, "baseline": gate.baselines.get(system)}
+        {"system": system, "outcome": outcome, "baseline": None if gate.entry is None else gate.entry.id}
         for system, outcome in outcomes.items()
     ]
 

@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,15 @@ from steelyard.gates.levels import measures_in_reach
 from steelyard.judges.people.review import IN_TWO
 from steelyard.measures.spec import measure_or_column
 from steelyard.reports.views.cautions import NAMED, careful, dangers, shared_documents
+from steelyard.reports.views.gate_notes import (
+    DIFFERENCES,
+    alarm_rule,
+    entry_notes,
+    odds_text,
+    spent_lines,
+    undecided_note,
+)
+from steelyard.reports.views.gate_notes import interval_text as intervals_of_differences
 from steelyard.reports.views.notes import (
     cluster_notes,
     component_notes,
@@ -50,7 +59,8 @@ def _blocks(gate: Gate, look: Look) -> Iterator[Block]:
         yield from _job_page(gate, words)
         return
     reach = [line for text in out_of_reach(gate, words) for line in wrapped(text, look.width)]
-    yield Text("\n".join([*reach, heading(gate, words)]), "laid out")
+    said = [line for text in _said(gate, words) for line in wrapped(text, look.width)]
+    yield Text("\n".join([*reach, heading(gate, words), *said]), "laid out")
     yield from gate_sheets(gate, words)
     yield Text("\n".join(outcome_line(gate, system, words) for system in gate.systems), "laid out")
 
@@ -61,15 +71,27 @@ def _brief(gate: Gate, look: Look) -> Iterator[Block]:
     outcomes = [outcome_line(gate, system, words) for system in gate.systems]
     judged_by = _PART.join(_parts_judged_by(gate, words))
     yield Text("\n".join([*out_of_reach(gate, words), *outcomes, *filter(None, [judged_by])]), "bold")
+    if said := list(_said(gate, words)):
+        yield Text("\n".join(line for text in said for line in wrapped(text, look.width)))
     sheets = [replace(sheet, notes=[]) for sheet in gate_sheets(gate, words, brief=True)]
     sheets[-1].notes = careful(_cautions(gate, words), look)
     yield from sheets
+
+
+def _said(gate: Gate, words: Words) -> Iterator[str]:
+    """What was lost since an accepted entry, and how alarms decide."""
+    yield from spent_lines(gate, words)
+    yield from alarm_rule(gate, words)
 
 
 def _cautions(gate: Gate, words: Words) -> Iterator[str]:
     """Why checks did not pass, those that failed first; then what endangers the outcome, the gravest first."""
     yield from _of_systems(gate, partial(_reasons, outcomes=("fail",)), words)
     yield from _of_systems(gate, partial(_reasons, outcomes=("insufficient",)), words)
+    if gate.alarms is not None:
+        yield from undecided_note(gate, words)
+    if any(check.reason == "lost" for check in gate.checks):
+        yield from entry_notes(gate, words)
     yield from _of_systems(gate, _failed, words)
     yield from _left_out(gate.checks, words)
     yield from _open_notes(gate, words)
@@ -98,6 +120,7 @@ def _job_page(gate: Gate, words: Words) -> Iterator[Block]:
     yield Section("gate", words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}")))
     yield from (Text(single_line(text), "bold") for text in out_of_reach(gate, words))
     yield Text(single_line(heading(gate, words)))
+    yield from (Text(single_line(text)) for text in [*undecided_note(gate, words), *_said(gate, words)])
     for sheet, system in zip(gate_sheets(gate, words, reasons_in_rows=True), gate.systems, strict=True):
         yield Text(single_line(outcome_line(gate, system, words)), "bold")
         yield sheet
@@ -185,6 +208,8 @@ def gate_data(gate: Gate) -> dict[str, Any]:
     return {
         "outcome": gate.outcome, "level": gate.level, "margin": gate.margin, "alpha": gate.alpha,
         "min_questions": gate.min_questions, "baselines": dict(gate.baselines),
+        **({} if gate.alarms is None else {"alarms": gate.alarms}),
+        **({} if gate.entry is None else {"entry": asdict(gate.entry)}),
         "checks": [
             row | ({"labels": list(IN_TWO)} if (row["kind"], row["name"]) in _KAPPAS else {})
             for row in gate.frame.iter_rows(named=True)
@@ -214,7 +239,7 @@ def gate_picture(gate: Gate, words: Words) -> Intervals | None:
 def _apart(check: Check) -> tuple[float, float, float]:
     """How far value and ends of the interval are on the good side of what is wanted; below 0 on the other side."""
     higher, limit = check.better == "higher", check.limit
-    if check.kind == "people" or (check.kind == "baseline" and higher) or (check.kind == "relative" and not higher):
+    if check.kind == "people" or (check.kind in DIFFERENCES and higher) or (check.kind == "relative" and not higher):
         limit = -limit
     if higher:
         return check.value - limit, check.low - limit, check.high - limit
@@ -265,11 +290,12 @@ def _left_out(checks: Sequence[Check], words: Words) -> Iterator[str]:
 def _interval_notes(gate: Gate, words: Words) -> Iterator[str]:
     """That intervals of differences are narrower than others, where there are some."""
     if any(check.kind == "baseline" for check in gate.checks):
-        yield words("gate.intervals", level=f"{100 * (1 - 2 * gate.alpha):g}", alpha=f"{gate.alpha:g}")
+        yield intervals_of_differences(gate, words)
 
 
 def _notes(gate: Gate, words: Words) -> Iterator[str]:
     yield from _interval_notes(gate, words)
+    yield from entry_notes(gate, words)
     yield from unseen_notes(gate.checks, words)
     yield from cluster_notes(gate.recipe, words, **_clusters(gate, words))
     yield from component_notes(gate.components, words)
@@ -381,7 +407,7 @@ def wanted_text(check: Check, words: Words, *, heading: str | None = None) -> st
         sign = "≥" if higher else "≤"
         shape = "bound" if check.level == heading else "level"
         return words(f"gate.wanted.{shape}", sign=sign, limit=_limit(check), level=_level(check.level or "", words))
-    if check.kind == "baseline":
+    if check.kind in DIFFERENCES:
         return words("gate.wanted.bound", sign=">" if higher else "<", limit=f"{'−' if higher else '+'}{_limit(check)}")
     if check.kind == "load":
         return words("gate.wanted.load", limit=_limit(check), percentile=(check.level or "").upper())
@@ -391,7 +417,7 @@ def wanted_text(check: Check, words: Words, *, heading: str | None = None) -> st
 
 def reason_text(check: Check, gate: Gate, words: Words) -> str:
     """Why a check came out as it did, as half a sentence without a full stop."""
-    family: str = check.kind
+    family: str = "baseline" if check.kind in DIFFERENCES else check.kind
     if check.n == 0 and check.reason != "no_gold" and _is_handed_in(check, gate):
         family = "given"
     elif check.kind == "share" and check.reason == "not_measured":
@@ -399,11 +425,11 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     reason: str = check.reason
     if gate.origin == "bench" and reason == "not_measured" and (family in ("level", "relative", "not_judged")):
         family = "of_bench_answers" if family == "not_judged" else "of_bench"
-    if reason == "undecided" and check.kind == "baseline" and math.isnan(check.detectable):
+    if reason == "undecided" and check.kind in DIFFERENCES and math.isnan(check.detectable):
         reason = "undecided_percentile" if measure_or_column(check.name).share is not None else "no_spread"
         reason += "_needed" if check.needed is not None else ""
     elif check.needed is not None:
-        reason = f"{'undecided' if check.kind == 'baseline' else reason}_needed"
+        reason = f"{'undecided' if check.kind in DIFFERENCES else reason}_needed"
     elif reason == "spans" and check.kind != "sustained" and (math.isinf(check.low) or math.isinf(check.high)):
         reason = "failures" if check.n_failed else "no_end"
     key = f"gate.reason.{family}.{reason}"
@@ -412,7 +438,10 @@ def reason_text(check: Check, gate: Gate, words: Words) -> str:
     text = words(
         key, name=check.name, limit=_limit(check), n=check.n, least=gate.min_questions, needed=check.needed,
         detectable=number(check.detectable), reachable=number(check.reachable),
+        odds=odds_text(check.alarm, words) if check.says("alarm") else "",
     )  # fmt: skip
+    if check.needed_runs is not None:
+        text = words("gate.or_runs", reason=text, n=check.needed_runs)
     if check.n_undecided:
         return words("gate.corrected_open", reason=text, n=check.n_labels, undecided=check.n_undecided)
     return words("gate.corrected", reason=text, n=check.n_labels) if check.n_labels else text
@@ -447,7 +476,7 @@ def check_value(check: Check, gate: Gate) -> str:
         return percent(check.value, 1, sign=True)
     return (
         signed(check.value, 4)
-        if check.kind in ("baseline", "people")
+        if check.kind in (*DIFFERENCES, "people")
         else value_text(check.value, _is_handed_in(check, gate))
     )
 

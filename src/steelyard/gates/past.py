@@ -1,0 +1,170 @@
+"""A baseline that is an entry of a store, with what other entries say of it: measured again, accepted before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from steelyard.base.errors import InputError
+from steelyard.experiment.table.repeats import repeated
+from steelyard.experiment.table.scores import Scores
+from steelyard.measures import Measure
+from steelyard.stats.spread import variance_components
+from steelyard.stats.tests.alarms import expected_luck
+from steelyard.store.store import PREFIX, VARIABLE, Entry, Store
+
+_MOST_ACCEPTED = 20
+"""Of so many accepted entries, the last ones, the best is sought."""
+
+
+@dataclass(frozen=True)
+class BaselineEntry:
+    """What a gate says of a baseline that is an entry of a store.
+
+    id, name      its id, and what readers call it: its tag, else the id
+    is_accepted   whether the margin is a budget for all that is lost since
+    n_again       measurements of the same that count in its place, as it may have been accepted for its luck
+    runs_vary     whether it is known how far runs differ, so that the luck of one run can be reckoned with
+    """
+
+    id: str
+    name: str
+    is_accepted: bool = False
+    n_again: int = 0
+    runs_vary: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """A baseline that was measured before, with other measurements of it and of its predecessors.
+
+    entry      what a gate says of it
+    scores     as it was measured, and accepted for it
+    again      scores of the same system that were measured apart from that, such as entries of the same commit; then
+               the accepted run, which may have been accepted for its luck, does not count
+    earlier    scores of entries that were accepted before it by the same truth, newest first
+    means      system -> measure -> means of other entries by the same truth, whether they passed or not
+    """
+
+    entry: BaselineEntry
+    scores: Scores
+    again: Sequence[Scores] = ()
+    earlier: Sequence[Scores] = ()
+    means: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    @cached_property
+    def baseline(self) -> Scores:
+        """The scores to compare with: means of all measurements again, where there are some."""
+        return repeated(self.again) if self.again else self.scores
+
+    @cached_property
+    def all_runs(self) -> Scores:
+        """The accepted run and those again, by which runs are known to vary."""
+        return repeated([self.scores, *self.again])
+
+    def luck(self, system: str, measure: Measure, mean: float, n: int, *, sd_runs: float) -> float:
+        """How much of the baseline's mean is expected to be luck of its run: 0 where it was measured again.
+
+        mean      of n questions;   sd_runs   of the value of one question, from either side; NaN where none is known
+        Returns   in the unit of the measure: above 0 where higher is better, else below
+        """
+        others = self.means.get(system, {}).get(str(measure), ())
+        if self.again or math.isnan(sd_runs) or not n:
+            return 0.0
+        sign = 1 if measure.definition.higher_is_better else -1
+        n_runs = len(self.scores.repeats.get(system, (None,)))
+        error = sd_runs / math.sqrt(n * n_runs)
+        return sign * expected_luck(sign * mean, [sign * other for other in others], error=error)
+
+
+def sd_of_runs(scores: Scores, system: str, measure: Measure) -> float:
+    """Standard deviation of the value of one question from run to run; NaN of a system with one run."""
+    runs = scores.repeats.get(system)
+    if runs is None or measure not in scores.measures:
+        return math.nan
+    values = runs[:, list(scores.measures).index(measure)]
+    return variance_components(values[:, ~np.isnan(values).any(axis=0)]).sd_runs
+
+
+def past_of(reference: str, url: str | None, truth: str | None) -> Past:
+    """The entry that a reference names, with what its store says of it.
+
+    reference   store:accepted, store:latest, store:tag=NAME or store:ID
+    url         of the store; by default that of the environment
+    truth       digest of the gold that the accepted and the latest entry are to be of
+    Raises      InputError without a store, and for an entry that is not there or has no scores
+    """
+    store = Store.of_environment(url)
+    if store is None:
+        raise InputError(
+            f"{reference}: is an entry of a store, and none is named; name one (--store FILE, store=FILE), or set "
+            f"{VARIABLE}"
+        )
+    with store:
+        entry = store.entry(reference.removeprefix(PREFIX), truth=truth)
+        scores = store.scores(entry.id)
+        again = list(_again(store, entry, scores))
+        earlier = [store.scores(ref) for ref in _accepted_before(store, entry)] if entry.accepted else []
+        of_system = any(sd > 0 for sd in _sds(repeated([scores, *again])))
+        named = BaselineEntry(
+            entry.id, entry.tags[-1] if entry.tags else entry.id, bool(entry.accepted), len(again), of_system
+        )
+        return Past(named, scores, again, earlier, _means(store, entry))
+
+
+def _sds(scores: Scores) -> Iterator[float]:
+    for system in scores.systems:
+        for measure in scores.measures:
+            yield sd_of_runs(scores, system, measure)
+
+
+def _again(store: Store, entry: Entry, scores: Scores) -> Iterator[Scores]:
+    """Scores of other entries of the same commit, truth and configuration: the same, measured again."""
+    entries = store.entries()
+    if entry.commit is None or entry.dirty:
+        return
+    same = entries.filter(
+        (pl.col("commit") == entry.commit) & ~pl.col("dirty").fill_null(value=False) & (pl.col("id") != entry.id)
+        & (pl.col("truth") == entry.truth) & (pl.col("n_questions") == entry.n_questions)
+    )  # fmt: skip
+    digests = {digest for system in scores.systems if (digest := scores.run_digest(system))}
+    for ref in same["id"]:
+        if _configurations(store.entry(ref)) != _configurations(entry):
+            continue
+        own = store.scores(ref)
+        try:
+            repeated([scores, own])
+        except InputError:
+            continue  # Other systems or questions: no repeat of it.
+        # The same run that was recorded twice, such as by `evaluate` and `gate`, is no second measurement.
+        if digests.isdisjoint(own.run_digest(system) for system in own.systems):
+            yield own
+
+
+def _configurations(entry: Entry) -> dict[str, str | None]:
+    return {system: parts.get("config") for system, parts in entry.fingerprints.items()}
+
+
+def _accepted_before(store: Store, entry: Entry) -> list[str]:
+    """Ids of entries of the same truth that were accepted before this one, the last one first."""
+    rows = store.acceptances().filter(pl.col("truth") == entry.truth).sort("time", descending=True)
+    ids = list(dict.fromkeys(rows["entry"].to_list()))
+    return ids[ids.index(entry.id) + 1 :][:_MOST_ACCEPTED]
+
+
+def _means(store: Store, entry: Entry) -> dict[str, dict[str, list[float]]]:
+    """System -> measure -> means of all other entries by the same truth; a run that was recorded twice counts once."""
+    rows = store.means().filter((pl.col("truth") == entry.truth) & pl.col("mean").is_not_null())
+    own = rows.filter(entry=entry.id).select("system", "measure", "mean")
+    others = rows.join(own, on=["system", "measure", "mean"], how="anti").unique(
+        ["commit", "config", "system", "measure", "mean"], maintain_order=True
+    )
+    means: dict[str, dict[str, list[float]]] = {}
+    for system, measure, mean in others.select("system", "measure", "mean").iter_rows():
+        means.setdefault(system, {}).setdefault(measure, []).append(mean)
+    return means
