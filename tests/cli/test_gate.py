@@ -14,7 +14,7 @@ from steelyard.cli.calls import parse_numbers
 from steelyard.data.folders.manifests import write_json, write_manifest
 from steelyard.experiment.door.evaluation import open_scores
 from steelyard.experiment.table.json import as_json, read_scores
-from tests.cli.command import called
+from tests.cli.command import called, complaint, printed, steelyard
 
 pytest.importorskip("scipy.stats", reason="gates against a baseline need the extra stats")
 
@@ -172,3 +172,25 @@ def test_scores_that_are_none_are_told(tmp_path: Path, scores: Path) -> None:
 def test_what_is_written_by_evaluate_is_what_the_gate_reads(scores: Path) -> None:
     assert read_scores(scores).mean().equals(weighed(30).mean())
     assert parse_numbers(["a=1e3", "b = .5"]) == {"a": 1000.0, "b ": 0.5}
+
+
+def test_the_baseline_is_an_accepted_entry_of_the_store_that_records(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="stores need the extra store")
+    for name, found in (("truth", "a"), ("old", "a"), ("new", "b")):
+        lists = {f"q{i}": {found: 1} for i in range(30)}
+        (tmp_path / f"{name}.json").write_text(json.dumps(lists), encoding="utf-8")
+    words = ("--store", "history.db", "--alarms", "1 in 200", "--margin", "0.02", "-m", "mrr")
+    gate = ("gate", "truth.json", "old.json", *words, "--baseline", "store:accepted")
+    assert "history.db: there is no store" in complaint(*gate, cwd=tmp_path)
+    printed("evaluate", "truth.json", "old.json", "-m", "mrr", "--store", "history.db", "--tag", "v1.2", cwd=tmp_path)
+    assert "history accept ID" in complaint(*gate, cwd=tmp_path)
+    with sy.Store(tmp_path / "history.db") as store:
+        store.accept("latest", who="ann")
+    assert steelyard(*gate, cwd=tmp_path).returncode == 0  # The same lists never alarm.
+    done = steelyard("gate", "truth.json", "old=new.json", *words, "--baseline", "store:accepted", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"Since v1.2: mrr spent 1.000 of 0.02" in done.stdout
+    with sy.Store(tmp_path / "history.db") as store:
+        assert store.outcomes().select("outcome", "baseline").rows() == [
+            ("pass", store.entry("tag=v1.2").id), ("fail", store.entry("tag=v1.2").id),
+        ]  # fmt: skip

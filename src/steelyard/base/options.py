@@ -399,7 +399,7 @@ class GateOptions(Options):
         "store:accepted; with a margin the first of two RUNS.",
         reads=True,
     )
-    store: str | None = _option(None, "")
+    store: object = _option(None, "")
     margin: Annotated[float, above(0)] | None = _option(None, "Smallest loss that matters, e.g. 0.01.")
     system: str | None = _option(None, "The system to judge; all but the baseline by default.")
     min_questions: Annotated[int, at_least(1)] = _option(defaults.MIN_QUESTIONS, "Fewer are too few to judge by.")
@@ -438,7 +438,7 @@ class GateKeywords(WeighKeywords, total=False):
     level: str | None
     measures: Iterable[Any] | str
     baseline: object
-    store: str | None
+    store: object
     margin: float | None
     system: str | None
     min_questions: int

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.gates.gating import Gate
     from steelyard.reports.benching import BenchReport
 
-_OF_MEANS = ("level", "baseline", "relative")
+_OF_MEANS = ("level", "baseline", "best", "relative")
 """Kinds of checks that a mean fails, and a diagnosis may explain."""
 
 
@@ -163,7 +163,9 @@ def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any
 def gate(
     call: Call, scores: str | None, runs: list[str], *, junit: Path | None, summary: Path | None, **options: Any
 ) -> int:
-    """Judge scores, and return 0 (pass), 1 (fail) or 3 (too few data)."""
+    """Judge scores, and return 0 (pass), 1 (fail) or 3 (too few data); a baseline of a store is of the one named."""
+    if call.recording is not None:
+        options["store"] = call.recording.store
     verdict = call.compute(None, **options) if scores is None else call.ask(scores, runs or None, **options)
     if junit is not None:
         verdict.write(junit, format="junit", lang=call.words.code)

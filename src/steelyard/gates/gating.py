@@ -172,6 +172,7 @@ def gate(
     max_unjudged  of the first k documents, for the measure of which it is largest; the whole list counts only where no
                   measure has a k
     max_not_judged  for the measure of answers of which it is largest
+    store         of a baseline such as store:accepted: a Store, or its address; by default that of STEELYARD_STORE
     alarms        "1 in 200", or a share: of gates where nothing was lost, so many may fail.  A gate then fails where
                   any loss against the baseline is shown at that level, shared among all measures and systems, and a
                   loss of the margin is not ruled out
@@ -482,7 +483,7 @@ def _check_forms(scores: Scores, other: Scores | None) -> None:
 
 
 def _baseline(
-    scores: Scores, baseline: object, truth: object, options: Mapping[str, Any], *, store: str | None
+    scores: Scores, baseline: object, truth: object, options: Mapping[str, Any], *, store: object
 ) -> tuple[Scores | None, str | None, Past | None]:
     """Scores that hold the baseline, its name, and what a store says of it.
 

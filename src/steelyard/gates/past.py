@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -91,15 +93,16 @@ def sd_of_runs(scores: Scores, system: str, measure: Measure) -> float:
     return variance_components(values[:, ~np.isnan(values).any(axis=0)]).sd_runs
 
 
-def past_of(reference: str, url: str | None, truth: str | None) -> Past:
+def past_of(reference: str, store: object, truth: str | None) -> Past:
     """The entry that a reference names, with what its store says of it.
 
     reference   store:accepted, store:latest, store:tag=NAME or store:ID
-    url         of the store; by default that of the environment
+    store       a Store, or the address of one; by default that of the environment
     truth       digest of the gold that the accepted and the latest entry are to be of
     Raises      InputError without a store, and for an entry that is not there or has no scores
     """
-    store = Store.of_environment(url)
+    if not isinstance(store, Store):
+        store = Store.of_environment(cast("str | Path | None", store))
     if store is None:
         raise InputError(
             f"{reference}: is an entry of a store, and none is named; name one (--store FILE, store=FILE), or set "
