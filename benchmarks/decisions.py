@@ -33,6 +33,7 @@ from benchmarks.simulated.requests import request_table
 from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
 from benchmarks.simulated.undecided import undecided_table
+from benchmarks.simulated.unpaired import unpaired_label_table, unpaired_table
 
 TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "gate": gate_table,
@@ -67,6 +68,8 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "changes": change_table,
     "losses": loss_table,
     "steps": step_table,
+    "unpaired": unpaired_table,
+    "unpaired-labels": unpaired_label_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -52,6 +52,11 @@ class JudgedPair:
         d = other.corrected.values - one.corrected.values
         return mean_error(by_judge - by_judge_of_one), corrected_difference(d, [one, other])
 
+    def period(self, rng: np.random.Generator, favour: float) -> tuple[CorrectedMean, Floats]:
+        """The corrected mean, and values by the judge, of one system over questions of its own."""
+        chance = rng.beta(3 * _SUPPORTED, 3 * (1 - _SUPPORTED), self.n_questions)
+        return self._system(rng, chance, favour, self.n_labels)
+
     def _system(
         self, rng: np.random.Generator, chance: Floats, favour: float, n_labels: int
     ) -> tuple[CorrectedMean, Floats]:

@@ -276,6 +276,11 @@ class CompareOptions(TestOptions):
     movers: Annotated[int, at_least(0)] | None = _option(
         None, "How many questions that gained and lost most to show, with both rankings; 1 for two runs."
     )
+    unpaired: bool = _option(
+        False,
+        "Compare means of different questions, as of two periods: TRUTH and RUNS are scores or run folders, each with "
+        "questions of its own; or a truth, of which runs have parts. Needs a far larger difference than pairs do.",
+    )
 
 
 class CompareKeywords(TestKeywords, total=False):
@@ -284,6 +289,7 @@ class CompareKeywords(TestKeywords, total=False):
     segments: str | Mapping[str, Any] | None
     segment_correction: str
     movers: int | None
+    unpaired: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,6 +70,8 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
         *((f"--{name.replace('_', '-')}", str(options[name])) for name in _KEPT if name in options),
     ]
     following = ["report", truth, *runs, *(word for pair in words for word in pair), "-o", "report.html"]
+    if options.get("unpaired"):
+        following = []  # Reports are of one truth.
     call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)
 
 

@@ -24,12 +24,13 @@ from steelyard.comparison.result import Comparison, Segmentation
 from steelyard.comparison.rows import comparison_rows
 from steelyard.comparison.samples import Sample, check_common, check_segments, leader, samples, with_gold
 from steelyard.comparison.sensitivity import sensitivity
+from steelyard.comparison.unpaired import common_questions, refuse_scores, unpaired_scores
 from steelyard.data.segments import length_bounds
 from steelyard.data.segments import segments as parted
 from steelyard.experiment.door.evaluation import counting, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.arrays import SHARED_GOLD
-from steelyard.experiment.table.recipes import first_apart, judges_differ
+from steelyard.experiment.table.recipes import check_same_judge, first_apart, judges_differ
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 
@@ -54,6 +55,9 @@ def compare(
     margin       "not worse" and "equivalent" are then tested, with the correction that the tests of difference have
                  (Holm beside Tukey)
     segments     each is compared by itself, with the baseline and by the same test (t where that is Tukey)
+    unpaired     each system counts with its own questions, as Scores of two periods do that are given as truth and runs
+                 ({"may": scores} names one), which may be paths of files or run folders; Welch's t, with room for
+                 values that no question has shown.  The first is the baseline unless another is named
     anchors      Verdicts, or paths to them, of the two judges.  Where judges differ, what they make of anchors is taken
                  off the difference (`drift`); without enough of them the comparison is refused
     Raises       InputError; MissingExtraError without SciPy.
@@ -66,6 +70,10 @@ def compare(
     """
     check_names("compare", options, CompareOptions, WeighOptions)
     declared = CompareOptions.of(options)
+    if declared.unpaired:
+        scores = unpaired_scores(truth, runs, measures, WeighOptions.among(options), mixed_judges=declared.mixed_judges)
+        return compare_scores(scores, scores.weighing, declared)
+    refuse_scores(truth)
     evaluated = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
     weighing = evaluated if isinstance(evaluated, Weighing) else evaluated.weighing
     if isinstance(evaluated, Scores) and (weighing is None or not measures):
@@ -84,18 +92,20 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
     weighing   of the scores, for tags of questions and for the answers that two judges judged; None without one
     Raises     InputError; MissingExtraError without SciPy.
     """
-    scores, anchors, segments = with_gold(scores), options.anchors, options.segments
-    whole = plan(scores, options)
+    scores, anchors, segments, paired = with_gold(scores), options.anchors, options.segments, not options.unpaired
+    whole = plan(scores, options, paired=paired)
     masks = _masks(scores, weighing, segments)
-    check_common(scores, require_all=options.require_all)
+    check_common(scores, require_all=options.require_all, paired=paired)
+    if not paired:
+        _refuse_pairs(scores, options)
     labels = label_corrections(scores, whole)
     by_people = [] if labels is None else labels.measures
     compared = scores if labels is None else with_pseudo_values(scores, labels)
-    of_all = list(samples(compared))
+    of_all = list(samples(compared, paired=paired))
     if whole.all_pairs:
         whole = replace(whole, reference=leader(of_all[0]))
         labels = label_corrections(scores, whole)
-    of_parts = [sample for name, mask in masks.items() for sample in samples(compared, name, mask)]
+    of_parts = [sample for name, mask in masks.items() for sample in samples(compared, name, mask, paired=paired)]
     part = segment_plan(whole, options.segment_correction, len(masks))
     by_judge = [str(measure) for measure in scores.measures if str(measure) not in by_people]
     shifts, drift = None, None
@@ -106,7 +116,7 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
             else "labels of people correct all measures"
         )
         raise InputError(f"anchors: {what}; leave out --anchors")
-    if by_judge and not options.mixed_judges:
+    if by_judge and paired and not options.mixed_judges:
         shifts = judge_shifts(_of_measures(scores, by_judge), weighing, whole, anchors)
     shifts = calibrated(shifts, options.calibration, scores, whole)
     if shifts is not None:
@@ -132,6 +142,7 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
         alpha=options.alpha, margin=options.margin, seed=options.seed, recipe=_recipe(scores, whole),
         components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
         drift=drift, labels=labels,
+        common=None if paired else common_questions(scores, whole.reference_name),
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.shown_test,
@@ -139,6 +150,18 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
             lengths=length_bounds(weighing.questions, scores.query_ids) if weighing and segments == "length" else None,
         ) if masks else None,
     )  # fmt: skip
+
+
+def _refuse_pairs(scores: Scores, options: CompareOptions) -> None:
+    """Refuse options that are of pairs, and measures of answers that were judged in different ways.
+
+    Raises   InputError
+    """
+    for name in ("movers", "anchors", "calibration"):
+        if getattr(options, name) is not None:
+            raise InputError(f"{name} is of the same questions; leave it out of a comparison without pairs")
+    if not options.mixed_judges:
+        check_same_judge([scores])
 
 
 def _refuse_without_baseline(whole: Plan, shifts: JudgeShifts) -> None:
@@ -171,7 +194,8 @@ def _recipe(scores: Scores, whole: Plan) -> dict[str, object]:
     """The recipe of the scores; of shared gold documents, with how far differences are less sure for them."""
     recipe = dict(scores.recipe)
     if SHARED_GOLD in recipe:
-        d = np.delete(scores.values - scores.values[whole.reference], whole.reference, axis=0)
+        d = scores.values - scores.values[whole.reference] if whole.paired else scores.values
+        d = np.delete(d, whole.reference, axis=0)
         shared = scores.shared_gold
         unknown = {**recipe[SHARED_GOLD], "widening": None}
         recipe[SHARED_GOLD] = unknown if shared is None else shared.facts(d.reshape(-1, d.shape[2]))

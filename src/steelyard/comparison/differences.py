@@ -14,6 +14,7 @@ from steelyard.comparison.plan import TESTS, Plan
 from steelyard.comparison.power import Units, detectable_difference, reportable
 from steelyard.comparison.result import NoTestReason
 from steelyard.comparison.samples import Sample
+from steelyard.stats.intervals.inversion import ByInterval
 from steelyard.stats.intervals.means import mean_intervals
 from steelyard.stats.intervals.percentiles import PercentileDifference
 from steelyard.stats.numerics import t_quantile
@@ -23,6 +24,7 @@ from steelyard.stats.tests.effects import WinTieLoss, relative_change, standardi
 from steelyard.stats.tests.equivalence import loss_p, non_inferiority
 from steelyard.stats.tests.paired import PairedTest, sign_flip_interval, t_test, wilcoxon
 from steelyard.stats.tests.pairs import Pairs
+from steelyard.stats.unpaired import UnpairedDifference, unpaired_difference
 
 NO_INTERVAL = (math.nan, math.nan)
 
@@ -85,7 +87,9 @@ class Difference(ABC):
     @staticmethod
     def of(sample: Sample, plan: Plan, first: int, second: int) -> Difference:
         """The difference of two systems, by their places; corrected where the sample has its error."""
-        kind = _Corrected if (first, second) in sample.errors else _OfPercentiles if sample.runs else _OfMeans
+        if (first, second) in sample.errors:
+            return _Corrected(sample, plan, first, second)
+        kind = _OfPercentiles if sample.runs else _OfMeans if plan.paired else _Unpaired
         return kind(sample, plan, first, second)
 
     @property
@@ -284,7 +288,7 @@ class _Corrected(Difference):
         return {"not_worse_p": losses[0], "equivalent_p": max(losses)}
 
     def ends(self, alpha: float, pairs: Pairs | None) -> dict[str, float]:
-        average, baseline = self._average, float(self.sample.values[self.first].mean())
+        average, baseline = self._average, float(self.sample.means[self.first])
         low, high = NO_INTERVAL
         if average.error > 0:
             width, quantile = max(self.width, abs(average.mean)), t_quantile(1 - alpha / 2, average.df)
@@ -299,12 +303,17 @@ class _Corrected(Difference):
         return average.ends(*(t_quantile(1 - alpha, average.df) for alpha in (below, above)))
 
 
-class _OfPercentiles(Difference):
-    """The difference of two percentiles, by the ranks of all values."""
+class _ByInterval(Difference):
+    """A difference that is tested by its own interval."""
 
-    @cached_property
-    def _difference(self) -> PercentileDifference:
-        return self.sample.difference(self.first, self.second)
+    @property
+    @abstractmethod
+    def _difference(self) -> ByInterval: ...
+
+    @property
+    @abstractmethod
+    def _value(self) -> float:
+        """The difference itself."""
 
     @property
     def p(self) -> float:
@@ -315,6 +324,90 @@ class _OfPercentiles(Difference):
         low, high = self._difference.interval(1 - alpha)
         return low > -math.inf or high < math.inf
 
+    def _margins(self) -> dict[str, object]:
+        margin, difference = self.plan.margin, self._difference
+        if margin is None:
+            return {}
+        if self._is_identical and self._value == 0:
+            return {"not_worse": True, "equivalent": True}
+        above, below = difference.p_above(-margin), difference.p_below(margin)
+        return {"not_worse_p": above if self.sample.sign > 0 else below, "equivalent_p": max(above, below)}
+
+    def ends(self, alpha: float, pairs: Pairs | None) -> dict[str, float]:
+        """The ends of the interval, infinite or as wide as the range where there is none."""
+        baseline = float(self.sample.means[self.first])
+        low, high = self._difference.interval(1 - alpha) if self._has_end(alpha) else NO_INTERVAL
+        return {
+            "low": max(low, -self.width),
+            "high": min(high, self.width),
+            "relative": self._value / baseline if baseline else math.nan,
+        }
+
+    def limits(self, below: float, above: float) -> tuple[float, float]:
+        low, high = (self._difference.interval(1 - 2 * alpha) for alpha in (below, above))
+        return max(low[0], -self.width), min(high[1], self.width)
+
+
+class _Unpaired(_ByInterval):
+    """The difference of means of different questions."""
+
+    @cached_property
+    def _difference(self) -> UnpairedDifference:
+        return unpaired_difference(
+            self.sample.values,
+            (self.first, self.second),
+            clusters=self.sample.clusters,
+            bounds=self.sample.measure.definition.range,
+        )
+
+    @property
+    def _value(self) -> float:
+        return self._difference.average.mean
+
+    def columns(self, pairs: Pairs | None) -> dict[str, object]:
+        """The columns of the difference; those of single questions are null."""
+        if self.first == self.second:
+            return {"difference": 0.0}
+        difference, plan, p = self._difference, self.plan, self.p
+        average = difference.average
+        return {
+            "difference": average.mean,
+            "p": p,
+            "reason": self._reason() if math.isnan(p) else None,
+            "effect": difference.effect,
+            "detectable": self._detectable(),
+            "unit_size": 1.0,
+            "unit_effect": 1.0,
+            "lean": self.sample.sign * average.mean if p <= plan.alpha else None,
+            **({} if math.isnan(p) else self._margins()),
+        }
+
+    def _reason(self) -> NoTestReason:
+        """Why there is no test."""
+        counts = [self.sample.counts(i) for i in (self.first, self.second)]
+        if self.sample.lacks_gold:
+            return "no gold"
+        if min(n for n, _ in counts) < 2:
+            return "few questions"
+        return "one cluster" if any(clusters == 1 for _, clusters in counts) else "no spread"
+
+    def _detectable(self) -> float:
+        counts = [clusters or n for n, clusters in map(self.sample.counts, (self.first, self.second))]
+        able = self._difference.detectable(alpha=self.plan.alpha, n_comparisons=self.plan.n_comparisons)
+        return reportable(able, min(counts), self.width)
+
+
+class _OfPercentiles(_ByInterval):
+    """The difference of two percentiles, by the ranks of all values."""
+
+    @cached_property
+    def _difference(self) -> PercentileDifference:
+        return self.sample.difference(self.first, self.second)
+
+    @property
+    def _value(self) -> float:
+        return self._difference.value
+
     def columns(self, pairs: Pairs | None) -> dict[str, object]:
         """The columns of the difference; what is of means alone is null.
 
@@ -323,10 +416,10 @@ class _OfPercentiles(Difference):
         sample = self.sample
         own, reference = (sample.sign * sample.values[place] for place in (self.second, self.first))
         wins = {"n_wins": own > reference, "n_ties": own == reference, "n_losses": own < reference}
-        row: dict[str, object] = {name: int(there.sum()) for name, there in wins.items()}
+        row: dict[str, object] = {name: int(there.sum()) for name, there in wins.items()} if self.plan.paired else {}
         if self.first == self.second:
             return {**row, "difference": 0.0}
-        value, p = self._difference.value, self.p
+        value, p = self._value, self.p
         low, high = self._difference.interval(1 - self.plan.alpha)
         return {
             **row,
@@ -339,26 +432,3 @@ class _OfPercentiles(Difference):
             **({} if math.isnan(p) else self._margins()),
             **self.adjusted(pairs),
         }
-
-    def _margins(self) -> dict[str, object]:
-        margin, difference = self.plan.margin, self._difference
-        if margin is None:
-            return {}
-        if self._is_identical and difference.value == 0:
-            return {"not_worse": True, "equivalent": True}
-        above, below = difference.p_above(-margin), difference.p_below(margin)
-        return {"not_worse_p": above if self.sample.sign > 0 else below, "equivalent_p": max(above, below)}
-
-    def ends(self, alpha: float, pairs: Pairs | None) -> dict[str, float]:
-        """The ends of the interval, infinite or as wide as the range where there is none."""
-        value, baseline = self._difference.value, float(self.sample.means[self.first])
-        low, high = self._difference.interval(1 - alpha) if self._has_end(alpha) else NO_INTERVAL
-        return {
-            "low": max(low, -self.width),
-            "high": min(high, self.width),
-            "relative": value / baseline if baseline else math.nan,
-        }
-
-    def limits(self, below: float, above: float) -> tuple[float, float]:
-        low, high = (self._difference.interval(1 - 2 * alpha) for alpha in (below, above))
-        return max(low[0], -self.width), min(high[1], self.width)

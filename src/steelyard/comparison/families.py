@@ -53,12 +53,13 @@ def tested_pairs(samples: Sequence[Sample], plan: Plan) -> list[Pairs | None]:
     """Tests of all pairs of systems by sample, corrected over all samples together, or family-wise by Tukey.
 
     Returns   None for each sample where only the baseline is compared, without letters: of two systems, of segments, of
-              more than MOST_GROUPED systems, by tests other than t and Tukey's, and where differences are corrected or
-              of percentiles
+              more than MOST_GROUPED systems, by tests other than t and Tukey's, without pairs of questions, and where
+              differences are corrected or of percentiles
     """
     if plan.test == "tukey":
         return [_tukey(sample, plan) for sample in samples]
     beside_baseline = plan.test == "t" and plan.n_segments is None and 2 < len(plan.systems) <= MOST_GROUPED
+    beside_baseline &= plan.paired
     if not plan.all_pairs and (not beside_baseline or any(sample.errors or sample.runs for sample in samples)):
         return [None] * len(samples)
     pairs = [_pairs(sample, plan) for sample in samples]

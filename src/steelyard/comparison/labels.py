@@ -9,11 +9,13 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from steelyard.base.arrays import Bools
 from steelyard.comparison.plan import Plan
 from steelyard.comparison.samples import Sample
 from steelyard.experiment.table.scores import Scores
-from steelyard.stats.labels.prediction_powered import corrected_difference
-from steelyard.stats.samples import MeanError, differences
+from steelyard.stats.labels.prediction_powered import with_error_of_labels
+from steelyard.stats.samples import MeanError, differences, mean_error
+from steelyard.stats.unpaired import unpaired_difference
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "measure": pl.String, "system": pl.String, "n_labels": pl.Int64, "n_undecided": pl.Int64, "judge": pl.Float64,
@@ -70,7 +72,8 @@ def label_corrections(scores: Scores, plan: Plan) -> LabelCorrections | None:
 
 def _rows(scores: Scores, j: int, plan: Plan) -> Sequence[Mapping[str, object]]:
     name, values = str(scores.measures[j]), scores.values[:, j]
-    means = values[:, ~np.isnan(values).any(axis=0)].mean(axis=1)
+    whole = ~np.isnan(values).any(axis=0)
+    means = [float(row[whole if plan.paired else ~np.isnan(row)].mean()) for row in values]
     return [
         {
             "measure": name,
@@ -95,20 +98,33 @@ def with_pseudo_values(scores: Scores, corrections: LabelCorrections) -> Scores:
 
 def corrected_sample(sample: Sample, scores: Scores, plan: Plan) -> Sample:
     """A sample of pseudo-values, with the error that their differences from the baseline have."""
-    name, n = str(sample.measure), sample.values.shape[1]
+    name = str(sample.measure)
     of_measure = [scores.corrections[system][name].mean for system in scores.systems]
-    n_all = int((~np.isnan(of_measure[plan.reference].corrected.values)).sum())
+    own = [_own_places(sample, i) for i in range(len(of_measure))]
+    shares = [
+        at.sum() / max((~np.isnan(mean.corrected.values)).sum(), 1) for at, mean in zip(own, of_measure, strict=True)
+    ]
+
+    def average(first: int, second: int) -> MeanError:
+        if plan.paired:
+            return mean_error(differences(sample.values[first], sample.values[second]), clusters=sample.clusters)
+        return unpaired_difference(sample.values, (first, second), clusters=sample.clusters).average
+
     places = range(len(of_measure))
     pairs = combinations(places, 2) if plan.all_pairs else ((plan.reference, i) for i in places if i != plan.reference)
     errors: dict[tuple[int, int], MeanError] = {}
     for first, second in pairs:
-        errors[first, second] = corrected_difference(
-            differences(sample.values[first], sample.values[second]),
-            [of_measure[second], of_measure[first]],
-            share=min(n / max(n_all, 1), 1.0),
-            clusters=sample.clusters,
-            places=[sample.common] * 2,
-        )
-        own = errors[first, second]
-        errors[second, first] = replace(own, mean=-own.mean, below=own.above, above=own.below)
+        errors[first, second] = with_error_of_labels(
+            average(first, second), [of_measure[second], of_measure[first]],
+            share=float(min(shares[first], shares[second], 1.0)), places=[own[second], own[first]],
+        )  # fmt: skip
+        error = errors[first, second]
+        errors[second, first] = replace(error, mean=-error.mean, below=error.above, above=error.below)
     return replace(sample, errors=errors, lack="few labels")
+
+
+def _own_places(sample: Sample, i: int) -> Bools:
+    """(q,) which questions of the scores a system is compared by."""
+    places = sample.common.copy()
+    places[places] = ~np.isnan(sample.values[i])
+    return places

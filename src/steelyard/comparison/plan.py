@@ -26,6 +26,8 @@ TESTS: dict[str, Callable[[Floats, int, Ints | None], PairedTest]] = {
 """Tests of one pair, from differences, seed and clusters; "tukey" tests all pairs at once."""
 
 _OF_MEANS = ("t", "randomization", "tukey")
+WELCH = "welch"
+"""Name of the test of means of different questions."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Plan:
     all_pairs    whether there is no baseline, so that the family holds all pairs of systems
     n_segments   of the questions; None where all questions are compared together
     identical    systems that gave the same results as the baseline, lists and all
+    paired       whether systems are compared question by question; else each has questions of its own
     """
 
     systems: Sequence[str]
@@ -61,6 +64,7 @@ class Plan:
     all_pairs: bool = False
     n_segments: int | None = None
     identical: frozenset[str] = frozenset()
+    paired: bool = True
 
     @property
     def baseline(self) -> str | None:
@@ -79,8 +83,10 @@ class Plan:
 
     @property
     def shown_test(self) -> str:
-        """Name of the test: "ranks" where all measures are percentiles."""
-        return "ranks" if all(measure.share is not None for measure in self.measures) else self.test
+        """Name of the test: "ranks" where all measures are percentiles, "welch" of means without pairs."""
+        if all(measure.share is not None for measure in self.measures):
+            return "ranks"
+        return self.test if self.paired else WELCH
 
     @property
     def families(self) -> list[Plan]:
@@ -125,10 +131,11 @@ class Plan:
         return len(self.measures) * n_each * (self.n_segments or 1)
 
 
-def plan(scores: Scores, options: TestOptions) -> Plan:
+def plan(scores: Scores, options: TestOptions, *, paired: bool = True) -> Plan:
     """Check the options of `compare`, and fill in what was left open.
 
-    The first of two systems is the baseline of the other; of three and more, none is that was not named.
+    The first of two systems is the baseline of the other; of three and more, none is that was not named, but without
+    pairs the first.
 
     Raises   InputError
     """
@@ -143,7 +150,7 @@ def plan(scores: Scores, options: TestOptions) -> Plan:
         raise InputError(f"alpha lies between 0 and 1, not {alpha!r}")
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise InputError(f"a margin is a number above 0, not {margin!r}")
-    all_pairs = baseline is None and len(systems) > 2
+    all_pairs = baseline is None and len(systems) > 2 and paired
     if margin is not None and all_pairs:
         raise InputError(
             f"a margin is what may be lost against a baseline, and of {len(systems)} systems none is named as such; "
@@ -151,6 +158,8 @@ def plan(scores: Scores, options: TestOptions) -> Plan:
         )
     test, correction = options.test or "t", options.correction
     _check_test(test, correction)
+    if not paired and test != "t":
+        raise InputError(f"test {test!r} is of pairs; without pairs there is Welch's t alone: leave out --test")
     if scores.clustering is not None and test not in _OF_MEANS:
         raise InputError(f"test {test!r} takes each question by itself; by cluster there are {', '.join(_OF_MEANS)}")
     for measure in scores.measures:
@@ -162,7 +171,8 @@ def plan(scores: Scores, options: TestOptions) -> Plan:
         systems, scores.measures, reference, test=test,
         correction="tukey" if test == "tukey" else correction or "holm", alpha=alpha, margin=margin,
         seed=checked_seed(options.seed), all_pairs=all_pairs,
-        identical=_identical(scores, systems[reference]) if margin is not None else frozenset(),
+        identical=_identical(scores, systems[reference]) if margin is not None and paired else frozenset(),
+        paired=paired,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.base.arrays import Floats, Ints
-from steelyard.comparison.plan import Plan
+from steelyard.comparison.plan import WELCH, Plan
 from steelyard.comparison.samples import Sample
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.power.detectable import min_detectable_difference
@@ -29,7 +29,7 @@ def fewest_to_show(test: str, *, correction: str, n_comparisons: int, alpha: flo
     >>> fewest_to_show("randomization", correction="holm", n_comparisons=1, alpha=0.05)
     6
     """
-    if test == "t":
+    if test in ("t", WELCH):
         return 2
     shared = alpha / n_comparisons if correction in ("holm", "bonferroni") else alpha
     return max(2, math.ceil(1 - math.log2(shared)))
@@ -119,11 +119,12 @@ def questions_for(
 
     effect     in standard deviations;   n, difference, detectable   of the comparison
     units      of the questions, were further ones clustered alike
+    Without pairs these are questions of the system, where the baseline has more in proportion.
     Returns    None where there is no effect, or none that 10**9 questions would show
     """
     if not (math.isfinite(effect) and effect):
         return None
-    if plan.test != "tukey":
+    if plan.test != "tukey" and plan.paired:
         needed = fewest_questions(effect * units.effect, alpha=plan.alpha, n_comparisons=plan.n_comparisons)
         return None if needed is None else math.ceil(needed * units.size)
     # Critical difference and standard error both shrink with the root of the number of questions.

@@ -131,7 +131,8 @@ class Comparison(Result):
     frame         one row for each measure and system, best mean first; then the same of each segment.  Columns:
                   segment     null for all questions
                   measure, system
-                  n           questions that all systems have a value for, and that are compared
+                  n           questions that all systems have a value for, and that are compared; without pairs, those
+                              that this system has a value for
                   n_left_out  other questions;   n_lacking  those among them that this system has no value for
                   n_missing   questions of the n that this system's run does not hold: they count as 0
                   n_clusters  in how many clusters the n questions are; null where each counts by itself
@@ -150,15 +151,17 @@ class Comparison(Result):
                               anchors" or "few labels" (to correct a difference by, see drift and labels), "few values"
                               (for an interval of this percentile), "other judge" (than the reference's, and mixed
                               judges were asked for)
-                  effect      standardised difference (d_z with Hedges' correction); null for two questions, and where
-                              all differences are equal but not 0
+                  effect      standardised difference (d_z with Hedges' correction; without pairs in the root mean
+                              square of both standard deviations); null for two questions, and where all differences
+                              are equal but not 0
                   n_wins, n_ties, n_losses   questions on which the system is better than, level with, worse than the
-                              baseline; null, as is the effect, where the difference is corrected
+                              baseline; null, as is the effect, where the difference is corrected, and without pairs
                   detectable  smallest difference that these questions would show in 80 of 100 cases, alpha shared among
                               all comparisons of the family; infinite where values of the measure cannot differ by so
                               much; null for tests of ranks and signs, which are not about means, and below 6 questions
                   needed      where no difference is shown: how many questions would show the effect observed in 80 of
-                              100 cases, were it the true one; null elsewhere, and where it is 0 or needs too many
+                              100 cases, were it the true one; null elsewhere, and where it is 0 or needs too many.
+                              Without pairs, of this system, and of the baseline in proportion
                   verdict     baseline, leader, better, worse, not worse, no difference shown, no test; better is what
                               the measure's direction says
                   not_worse   than the margin, and equivalent within it; null without a margin
@@ -174,6 +177,8 @@ class Comparison(Result):
     sensitivity   to labels and ties;   changes   of the lists, from the baseline to the other systems
     drift         how much of the differences the judges were, which is taken off; None where one judge judged all
     labels        which means and differences labels of people correct; None without any
+    common        system -> how many of its questions the reference was asked too, where systems are compared without
+                  pairs, each over its own questions; None where they are compared question by question
     settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
                   for Scores
     """
@@ -200,6 +205,7 @@ class Comparison(Result):
     settings: SettingsDiff | None = None
     drift: Drift | None = None
     labels: LabelCorrections | None = None
+    common: Mapping[str, int] | None = None
 
     @property
     def primary(self) -> str:
@@ -213,7 +219,7 @@ class Comparison(Result):
     @property
     def signature(self) -> Signature:
         """One quotable line, and its data, as of Scores; its questions are those that are compared."""
-        n = list(self.n.values())
+        n = [row.n for rows in self.rows.values() for row in rows]
         return signature_of(self.recipe, (min(n), max(n)))
 
     @cached_property

@@ -15,7 +15,7 @@ from steelyard.experiment.table.arrays import CAUSES, NO_GOLD, counted, is_in_ti
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.measures.aggregates import AGGREGATIONS
-from steelyard.stats.intervals.percentiles import PercentileDifference, percentile_difference
+from steelyard.stats.intervals.percentiles import PercentileDifference, percentile_difference, unpaired_percentiles
 from steelyard.stats.samples import MeanError
 
 
@@ -24,7 +24,7 @@ class Sample:
     """The questions of a segment that all s systems have a value of the measure for.
 
     segment      its name; None for all questions
-    values       (s, n)
+    values       (s, n); without pairs, n questions that some system has a value for, NaN where another has none
     n_left_out   questions of the segment that some system has no value for; all where none of them has gold
     lacks_gold   whether that is so
     lacking      (s,) how many of those each system has no value for
@@ -58,11 +58,20 @@ class Sample:
         """(s,) what the values of each system come to: their mean, or their percentile; NaN without questions."""
         of_systems = self.runs or self.values
         aggregation = self.measure.aggregation if self.runs else AGGREGATIONS["mean"]
-        return np.array([aggregation.of(values.ravel()) for values in of_systems])
+        return np.array([aggregation.of(values[~np.isnan(values)]) for values in of_systems])
+
+    def counts(self, i: int) -> tuple[int, int | None]:
+        """Questions that a system is compared by, and the clusters they are in; None where each counts by itself."""
+        own = ~np.isnan(self.values[i])
+        return int(own.sum()), None if self.clusters is None else len(np.unique(self.clusters[own]))
 
     def difference(self, baseline: int, other: int) -> PercentileDifference:
         """Difference by which the percentile of one system is above that of another."""
         assert self.measure.share is not None
+        if np.isnan(self.values).any():
+            return unpaired_percentiles(
+                self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters, in_time=self.in_time
+            )
         return percentile_difference(
             self.runs[baseline], self.runs[other], self.measure.share, clusters=self.clusters, in_time=self.in_time
         )
@@ -78,10 +87,14 @@ class Sample:
         return 1 if self.measure.definition.higher_is_better else -1
 
 
-def samples(scores: Scores, segment: str | None = None, members: Bools | None = None) -> Iterator[Sample]:
+def samples(
+    scores: Scores, segment: str | None = None, members: Bools | None = None, *, paired: bool = True
+) -> Iterator[Sample]:
     """One sample a measure; members (q,) marks the questions of the segment, all of them by default.
 
     By a measure that no question of a segment has gold for, none of them is compared.
+
+    paired   whether only questions count that all systems have a value for; else those of each system do
     """
     inside = np.ones(len(scores.query_ids), bool) if members is None else members
     bare = np.asarray(without_relevant(scores.no_relevant[:, :, inside], scores.unwinnable[:, inside]).all(axis=0))
@@ -89,10 +102,11 @@ def samples(scores: Scores, segment: str | None = None, members: Bools | None = 
         runs = [run_values(scores, i, j) for i in range(len(scores.systems)) if measure.share is not None]
         values = np.array([of_system.mean(axis=0) for of_system in runs]) if runs else scores.values[:, j]
         has_value = ~np.isnan(values)
-        common = has_value.all(axis=0) & inside & ~bare[j]
+        common = (has_value.all(axis=0) if paired else has_value.any(axis=0)) & inside & ~bare[j]
+        lacking = (~has_value & inside) if paired else np.zeros_like(has_value)
         yield Sample(
-            segment, measure, values[:, common], int((inside & ~common).sum()),
-            lacking=(~has_value & inside).sum(axis=1), missing=(scores.missing & common).sum(axis=1), common=common,
+            segment, measure, values[:, common], int((inside & ~common).sum()) if paired else 0,
+            lacking=lacking.sum(axis=1), missing=(scores.missing & has_value & common).sum(axis=1), common=common,
             clusters=None if scores.clustering is None else scores.clustering.codes[common],
             in_time=is_in_time(scores), runs=[of_system[:, common] for of_system in runs], lacks_gold=bool(bare[j]),
         )  # fmt: skip
@@ -129,15 +143,25 @@ def with_gold(scores: Scores) -> Scores:
     return replace(measured, notes={name: [note, *measured.notes.get(name, ())] for name in scores.systems})
 
 
-def check_common(scores: Scores, *, require_all: bool) -> None:
+def check_common(scores: Scores, *, require_all: bool, paired: bool = True) -> None:
     """Refuse measures that no question has a value of for every system; with require_all, systems that lack questions.
 
+    paired   else each system needs a value by itself, and none lacks the questions of others
     Raises   InputError
     """
+    if require_all and not paired:
+        raise InputError("require_all is of pairs: without them each system has questions of its own; leave it out")
     for j, measure in enumerate(scores.measures):
         unscored = ~counted(scores)[:, j]
+        if not paired:
+            if (bare := np.flatnonzero(unscored.all(axis=1))).size:
+                system = scores.systems[int(bare[0])]
+                raise InputError(f"{measure}: {system} has no value of any question{_causes(scores, j)}")
+            continue
         if unscored.any(axis=0).all():
-            why = _causes(scores, j) or "; are these systems of one truth?"
+            why = _causes(scores, j) or (
+                "; systems that were asked other questions are compared without pairs (--unpaired, unpaired=True)"
+            )
             raise InputError(f"{measure}: no question has a value for every system{why}")
         lacking = scores.missing | unscored
         if require_all and lacking.any():

@@ -38,7 +38,7 @@ from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.union import union
 from steelyard.measures import Measure
 from steelyard.measures.spec import measure_or_column
-from steelyard.stats.intervals.means import Intervals, mean_intervals, skewed_intervals
+from steelyard.stats.intervals.means import Intervals, guarded_or_skewed_intervals
 from steelyard.stats.intervals.percentiles import PercentileInterval
 from steelyard.stats.samples import ROUNDING
 from steelyard.stats.spread import variance_components
@@ -410,14 +410,10 @@ class Scores(ScoreArrays, Result):
         for rows in together.values():
             there = ~np.isnan(series[rows[0]])
             clusters = None if self.clustering is None else self.clustering.codes[there]
-            bounds = least[rows], most[rows]
-            columns = series[rows][:, there].T
-            intervals = mean_intervals(columns, level=LEVEL, bounds=bounds, clusters=clusters)
+            intervals = guarded_or_skewed_intervals(
+                series[rows][:, there].T, level=LEVEL, bounds=(least[rows], most[rows]), clusters=clusters
+            )
             low[rows], high[rows] = intervals.low, intervals.high
-            if len(free := np.flatnonzero(np.isinf(bounds[1]))):
-                skewed = skewed_intervals(columns[:, free], level=LEVEL, clusters=clusters)
-                low[np.array(rows)[free]] = np.maximum(skewed.low, bounds[0][free])
-                high[np.array(rows)[free]] = skewed.high
         ends = Intervals(_unscale(self.measures, low.reshape(s, m)), _unscale(self.measures, high.reshape(s, m)))
         for i, j, interval in self._percentiles:
             ends.low[i, j], ends.high[i, j] = interval.low, interval.high

@@ -183,9 +183,10 @@ def merged_recipe(parts: Sequence[Mapping[str, Any]], *, alike: bool) -> dict[st
         "truth": _dicts_of_texts,
         "corpus": _dicts_of_texts,
         "runs": lambda values: {name: digest for value in values for name, digest in value.items()},
-        "verdicts": _dicts_of_lists,
     }
-    return {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
+    later = {key: _merged(merged[key], key, parts) if key in merged else recipe[key] for key in order}
+    verdicts = [part["verdicts"] for part in parts if "verdicts" in part]
+    return later | ({"verdicts": _dicts_of_lists(verdicts)} if verdicts else {})
 
 
 def _merged(merge: Callable[[list[Any]], Any], key: str, parts: Sequence[Mapping[str, Any]]) -> Callable[[], Any]:

@@ -36,6 +36,7 @@ from steelyard.reports.views.comparison_notes import (
     secondary_notes,
     tie_notes,
     unlabelled_notes,
+    unpaired_notes,
     unsure_orders,
     weighing_notes,
 )
@@ -100,7 +101,7 @@ def _brief(comparison: Comparison, look: Look, *, movers: bool = False) -> Itera
 def _brief_sheet(comparison: Comparison, words: Words) -> Sheet:
     """The primary measure in full, of all others the means, marked where systems differ from the reference."""
     primary = comparison.primary
-    names = ("mean", "value", "difference", "interval", "p", "verdict")
+    names = ("questions", "mean", "value", "difference", "interval", "p", "verdict")
     cells = {name: text for name, text in _cells(comparison, primary, words, brief=True).items() if name in names}
     columns = [Column(column_head(name, comparison, words), text) for name, text in cells.items()]
     others = [str(measure) for measure in comparison.measures[1:]]
@@ -131,6 +132,7 @@ def _mean_and_mark(row: ComparisonRow, rows: Mapping[str, ComparisonRow]) -> str
 def comparison_cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     """Cautions about the verdict, the gravest first."""
     primary, rows = comparison.primary, comparison.rows[comparison.primary]
+    yield from unpaired_notes(comparison, words)
     if comparison.sensitivity is not None:
         yield from unlabelled_notes(comparison.sensitivity, 0, words)
         labelled = np.full(len(comparison.sensitivity.systems), comparison.sensitivity.labelled)
@@ -231,6 +233,7 @@ def _cells(
     letters = group_letters(comparison.groups.get(measure, []))
     is_percentile = any(str(spec) == measure and spec.share is not None for spec in comparison.measures)
     return {
+        **({"questions": lambda row: f"{row.n:,}"} if comparison.common is not None else {}),
         "value" if is_percentile else "mean": lambda row: (
             number(row.mean) + (MARKS.get(row.verdict, "") if marks else "")
         ),
@@ -440,6 +443,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "margin": comparison.margin,
         "seed": comparison.seed,
         "missing": comparison.missing,
+        **({} if comparison.common is None else {"common": dict(comparison.common)}),
         **({"notes": notes_json(comparison.notes)} if comparison.notes else {}),
         "measures": _measures(comparison),
         "agreement": [asdict(agreement) for agreement in comparison.agreement],

@@ -36,6 +36,23 @@ def left_out_notes(comparison: Comparison, measure: str, words: Words) -> Iterat
         yield words("compare.left_out", n=left_out, compared=comparison.n[measure], listed=words.listed(lacking))
 
 
+def unpaired_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """That systems were asked different questions, how many in common, and that pairs of these would show more."""
+    if comparison.common is None:
+        return
+    n = {row.system: row.n for row in comparison.rows[comparison.primary]}
+    reference = comparison.reference
+    listed = [
+        words(
+            "compare.unpaired_of", system=system, n=n[system], reference=reference, others=n[reference], common=common
+        )
+        for system, common in comparison.common.items()
+    ]
+    yield words("compare.unpaired", listed=words.listed(listed, NAMED))
+    if common := max(comparison.common.values()):
+        yield words("compare.unpaired_common", n=common)
+
+
 def weighing_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     """Notes on how the systems were weighed."""
     n_systems = len(comparison.rows[str(comparison.measures[0])])
@@ -98,9 +115,10 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
         family=family_text(comparison, comparison.families[0], words), test=words(f"compare.test.{comparison.test}"),
         correction=_correction(comparison, words), seed=comparison.seed,
     )  # fmt: skip
+    yield from unpaired_notes(comparison, words)
     yield from secondary_notes(comparison, comparison.families, words)
     if comparison.test != "ranks":
-        yield words("compare.effect")
+        yield words("compare.effect" if comparison.common is None else "compare.effect_unpaired")
     yield _interval_note(comparison, words)
     yield from _can_show_note(comparison, words)
     percentiles = [str(measure) for measure in comparison.measures if measure.share is not None]
@@ -124,7 +142,7 @@ def _test_notes(comparison: Comparison, words: Words) -> Iterator[str]:
 def _can_show_note(comparison: Comparison, words: Words) -> Iterator[str]:
     """A note on how often what questions "can show" is shown, and at which level; of tests that are about means."""
     n, alpha = comparison.families[0].n_comparisons, comparison.alpha
-    if comparison.test in ("t", "randomization") and n > 1:
+    if comparison.test in ("t", "welch", "randomization") and n > 1:
         yield words("compare.can_show_shared", share=f"{alpha / n:.2g}", alpha=f"{alpha:g}", n=n)
     elif comparison.test not in ("wilcoxon", "sign", "ranks"):
         yield words("compare.can_show")
@@ -134,7 +152,7 @@ def _interval_note(comparison: Comparison, words: Words) -> str:
     """Which test the intervals belong to, and how they are corrected."""
     if comparison.test == "tukey":
         return words("compare.intervals.tukey")
-    if comparison.test not in ("t", "randomization", "ranks"):
+    if comparison.test not in ("t", "welch", "randomization", "ranks"):
         return words("compare.intervals.no_means")
     n = comparison.families[0].n_comparisons
     method = "none" if n == 1 else comparison.correction

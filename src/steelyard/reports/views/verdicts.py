@@ -76,12 +76,21 @@ def verdict_text(row: ComparisonRow, comparison: Comparison, words: Words, *, in
         n_comparisons=comparison.family_of(row.measure).n_comparisons,
         alpha=comparison.alpha,
     )
-    if key in ("too_few", "no_difference") and (row.n_clusters or row.n) < least:
+    n, fewest = _n_asked(row, comparison)
+    if key in ("too_few", "no_difference") and fewest < least:
         return words(f"compare.verdict.cannot{'_clusters' if row.n_clusters else ''}", least=least)
-    if key == "no_difference" and (row.n_clusters or row.n) < LEAST_QUESTIONS:
-        return words("compare.verdict.unknown", n=row.n)
+    if key == "no_difference" and fewest < LEAST_QUESTIONS:
+        return words("compare.verdict.unknown", n=n)
     key = "in_table" if in_table and key == "none_shown" else key
-    return words(f"compare.verdict.{key}", n=row.n, margin=margin, detectable=f"{row.detectable:.3f}")
+    return words(f"compare.verdict.{key}", n=n, margin=margin, detectable=f"{row.detectable:.3f}")
+
+
+def _n_asked(row: ComparisonRow, comparison: Comparison) -> tuple[int, int]:
+    """Questions of a row, without pairs those of both systems together; and the fewest, or clusters, of one."""
+    if comparison.common is None or row.is_reference:
+        return row.n, row.n_clusters or row.n
+    reference = next(other for other in comparison.rows[row.measure] if other.is_reference)
+    return row.n + reference.n, min(own.n_clusters or own.n for own in (row, reference))
 
 
 def no_test_text(row: ComparisonRow, words: Words) -> str:
@@ -137,6 +146,8 @@ def headline(comparison: Comparison, words: Words) -> str:
     )
     for measure, turned in comparison.opposed.items():
         opposed.setdefault(tuple(turned), []).append(measure)
+    if comparison.common is not None:
+        text = words("compare.headline.unpaired", text=text)
     measure = _by_whom(comparison.primary, comparison, words)
     if _apart(comparison) or (not opposed and measure == comparison.primary):
         return text
@@ -279,7 +290,7 @@ def _first_clause(comparison: Comparison, others: Sequence[ComparisonRow], words
     if best.verdict == "better":
         listed = words.together(names, _NAMED - 1) if len(names) < _NAMED else words("list.n_others", n=len(names))
         return words("compare.headline.but", winner=winner, loser=single_line(_loser(comparison)), others=listed)
-    shown = _can_show(others if best.is_reference else [best, *others], words)
+    shown = _can_show(others if best.is_reference else [best, *others], comparison, words)
     if not _share_a_group(comparison, [best, *others]):
         return words("compare.headline.apart", winner=winner, others=words.together(names, _NAMED - 1), shown=shown)
     leads = comparison.baseline is None and len(others) < len(_rows(comparison)) - 1
@@ -287,15 +298,16 @@ def _first_clause(comparison: Comparison, others: Sequence[ComparisonRow], words
     return words(f"compare.headline.{'lead' if leads else 'alike'}", systems=systems, shown=shown)
 
 
-def _can_show(rows: Sequence[ComparisonRow], words: Words) -> str:
+def _can_show(rows: Sequence[ComparisonRow], comparison: Comparison, words: Words) -> str:
     """Differences that the questions can show in each of these rows, in brackets; nothing where that is not known."""
     rows = [row for row in rows if not row.is_reference and row.verdict != "no test" and row.n_ties != row.n]
     if not rows:
         return ""
-    n, detectable = rows[0].n, max(row.detectable for row in rows)
+    n, fewest = _n_asked(rows[0], comparison)
+    detectable = max(row.detectable for row in rows)
     if math.isfinite(detectable):
         return words("compare.headline.can_show", n=n, detectable=f"{detectable:.3f}")
-    few = math.isinf(detectable) or (rows[0].n_clusters or n) < LEAST_QUESTIONS
+    few = math.isinf(detectable) or fewest < LEAST_QUESTIONS
     return words("compare.headline.few", n=n) if few else ""
 
 

@@ -132,6 +132,30 @@ def skewed_intervals(values: Floats, *, level: float = 0.95, clusters: Clusters 
     return Intervals(*np.where(error == 0, np.nan, np.stack([low, high])))
 
 
+def guarded_or_skewed_intervals(
+    values: Floats, *, level: float, bounds: tuple[Floats, Floats], clusters: Clusters | None = None
+) -> Intervals:
+    """Those of `mean_intervals` where there is a highest value, and of `skewed_intervals` where there is none.
+
+    values   (n, c) one column a mean;   bounds   (c,) lowest and highest value of each, infinite where there is none
+    Returns  (c,) ends, as these have them
+    """
+    ends = mean_intervals(values, level=level, bounds=bounds, clusters=clusters)
+    if len(free := np.flatnonzero(np.isinf(bounds[1]))):
+        skewed = skewed_intervals(values[:, free], level=level, clusters=clusters)
+        ends.low[free], ends.high[free] = np.maximum(skewed.low, bounds[0][free]), skewed.high
+    return ends
+
+
+def guarded_or_skewed(
+    values: Floats, *, level: float, bounds: tuple[float, float], clusters: Clusters | None = None
+) -> tuple[float, float]:
+    """Both ends of one mean of (n,) values, of `guarded_or_skewed_intervals`."""
+    least, most = (np.array([end]) for end in bounds)
+    ends = guarded_or_skewed_intervals(values[:, None], level=level, bounds=(least, most), clusters=clusters)
+    return float(ends.low[0]), float(ends.high[0])
+
+
 def _bend(away: Floats, clusters: Clusters | None) -> Floats:
     """(c,) skewness of (n, c) values less their means, or of their sums by cluster, over 6 root n; 0 of two."""
     sums = cluster_sums(np.ascontiguousarray(away.T), clusters)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError
 from steelyard.base.percentiles import percentile_value
+from steelyard.stats.intervals.inversion import ByInterval
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import Clusters, cluster_codes, cluster_sums, equal_pairs, finite, share
 
@@ -277,12 +277,8 @@ def _binomial(n: int, p: float) -> Floats:
     return np.asarray(np.minimum(np.cumsum(np.exp(logs)), 1.0))
 
 
-_LEAST_TAIL = 1e-9
-_STEPS = 30
-
-
 @dataclass(frozen=True, eq=False)
-class PercentileDifference:
+class PercentileDifference(ByInterval):
     """Difference by which a percentile of B is above that of A, on questions that both were asked.
 
     first, second   the percentiles of A and of B
@@ -320,30 +316,6 @@ class PercentileDifference:
             return math.inf
         return math.sqrt(max(a**2 + b**2 - 2 * self.alike * a * b, 0.0))
 
-    def p_above(self, limit: float) -> float:
-        """One-sided p of a difference of at most this: the least at which the interval is above it."""
-        return self._tail(lambda low, _: low > limit)
-
-    def p_below(self, limit: float) -> float:
-        """One-sided p of a difference of at least this: the least at which the interval is below it."""
-        return self._tail(lambda _, high: high < limit)
-
-    @cached_property
-    def p(self) -> float:
-        """Two-sided p of equal percentiles: the least at which the interval leaves out 0."""
-        return min(1.0, 2 * min(self.p_above(0.0), self.p_below(0.0)))
-
-    def _tail(self, leaves_out: Callable[[float, float], bool]) -> float:
-        least, most = math.log(_LEAST_TAIL), math.log(0.5)
-        if not leaves_out(*self.interval(1 - 2 * math.exp(most - 1e-9))):
-            return 1.0
-        if leaves_out(*self.interval(1 - 2 * _LEAST_TAIL)):
-            return _LEAST_TAIL
-        for _ in range(_STEPS):
-            middle = (least + most) / 2
-            least, most = (least, middle) if leaves_out(*self.interval(1 - 2 * math.exp(middle))) else (middle, most)
-        return math.exp(most)
-
 
 def percentile_difference(
     baseline: npt.ArrayLike, other: npt.ArrayLike, p: float, *, clusters: Clusters | None = None, in_time: bool = False
@@ -373,6 +345,27 @@ def percentile_difference(
     first, second = (_percentile(values, codes, p, in_time) for values in rows)
     beyond = np.stack([(values > part.value).mean(axis=0) for values, part in zip(rows, (first, second), strict=True)])
     return PercentileDifference(first, second, _correlation(cluster_sums(beyond - beyond.mean(axis=1)[:, None], codes)))
+
+
+def unpaired_percentiles(
+    baseline: Floats, other: Floats, p: float, *, clusters: Ints | None = None, in_time: bool = False
+) -> PercentileDifference:
+    """The difference of a percentile of two systems, each over its own of n questions.
+
+    baseline, other   (r, n) values of A and B in their runs, as of `percentile_difference`; NaN where it was not asked
+    clusters          (n,) of questions that count as one, or None.  Those that both systems were asked, or that are of
+                      one cluster, make both percentiles move together
+    """
+    codes = np.arange(baseline.shape[1]) if clusters is None else cluster_codes(clusters, baseline.shape[1])
+    sums, parts = list[Floats](), list[Percentile]()
+    for values in (baseline, other):
+        there = ~np.isnan(values).any(axis=0)
+        part = _percentile(values[:, there], codes[there], p, in_time)
+        beyond = (values[:, there] > part.value).mean(axis=0)
+        away = np.bincount(codes[there], weights=beyond - beyond.mean(), minlength=int(codes.max()) + 1)
+        sums.append(away.astype(float))
+        parts.append(part)
+    return PercentileDifference(parts[0], parts[1], _correlation(np.stack(sums)))
 
 
 def _percentile(values: Floats, codes: Ints, p: float, in_time: bool) -> Percentile:

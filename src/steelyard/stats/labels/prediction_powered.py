@@ -426,18 +426,27 @@ def corrected_difference(
 ) -> MeanError:  # fmt: skip
     """The mean difference of two systems from pseudo-values, pair by pair of the same question, and its error.
 
+    d         (n,) pseudo-values of one system less those of the other
+    clusters  (n,) of questions that count as one, or None;   means, share, places   as of `with_error_of_labels`
+    """
+    return with_error_of_labels(mean_error(d, clusters=clusters), means, share=share, places=places)
+
+
+def with_error_of_labels(
+    average: MeanError, means: Sequence[CorrectedMean], *, share: float = 1.0, places: Sequence[Bools] = ()
+) -> MeanError:
+    """The mean difference of two systems from pseudo-values, with what few labels add to its error.
+
     Each system's labels were drawn by themselves.  Their degrees of freedom are those of the two means (Welch), and to
     the error that of what rarely happens is added (RARE), by the labels of the system with fewer: a judge that few
     labels contradict may be wrong where there are none.
 
-    d         (n,) pseudo-values of one system less those of the other
+    average   the difference, with the error of its pseudo-values, of n questions
     means     of both systems, over all questions;   share   of these that the n are: of a segment less than 1
-    clusters  (n,) of questions that count as one, or None
     places    which questions of each system the n are: units of these that were drawn and have no label may have the
               lowest value of one and the highest of the other, and the reverse.  Empty: all have a label, or few not
     Returns   NaN for the error where one has fewer than LEAST_LABELS labels among the questions
     """
-    average = mean_error(d, clusters=clusters)
     n_labels = (
         [mean.n_labels_of(at) for mean, at in zip(means, places, strict=True)]
         if places
