@@ -14,12 +14,17 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+from steelyard.cli.calls import Call
 from steelyard.demo import copy_data
+from steelyard.experiment.self_testing import SelfTestOptions
 from tests.cli.command import steelyard
 
 FILES = Path(__file__).parent / "screens"
@@ -130,13 +135,13 @@ def answered(folder: Path) -> None:
 
 def judged(folder: Path) -> None:
     """A judge has read its answers."""
-    answered(folder)
+    _copy("answered", folder)
     _run("judge pilot.jsonl runs/assistant", folder)
 
 
 def reviewed(folder: Path) -> None:
     """A person has decided about a sample, which calibrates the judge; another one has left a form to import."""
-    judged(folder)
+    _copy("judged", folder)
     _run("review sample pilot.jsonl runs/assistant -n 40 -o forms", folder)
     _decide(folder / "forms", "ann", mistakes=MISTAKES)
     _run("review import forms/ann.json --into runs/assistant", folder)
@@ -146,7 +151,7 @@ def reviewed(folder: Path) -> None:
 
 def settling(folder: Path) -> None:
     """Two people have decided, and disagree on one sentence."""
-    reviewed(folder)
+    _copy("reviewed", folder)
     _run("review import forms/ann.json forms/bob.json --into runs/assistant", folder)
 
 
@@ -204,15 +209,37 @@ def _folder(state: str) -> Path:
     return folder
 
 
+def _copy(state: str, folder: Path) -> None:
+    shutil.copytree(_folder(state), folder)
+
+
 def printed(screen: Screen, lang: str, *, columns: int = 80) -> tuple[int, str]:
     """Exit status and output of a screen's command in a copy of its folder."""
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent).resolve() / "steelyard-demo"
-        shutil.copytree(_folder(screen.state), folder)
+        _copy(screen.state, folder)
         words = [*shlex.split(screen.command), "--lang", lang]
-        done = steelyard(*words, cwd=folder, columns=columns, environment={"NO_COLOR": "1"})
+        with _once(screen, Call, "compute"), _once(screen, SelfTestOptions, "run"):
+            done = steelyard(*words, cwd=folder, columns=columns, environment={"NO_COLOR": "1"})
     text = (done.stdout + done.stderr).decode()
     return done.returncode, text.replace(f"{folder}/", "")
+
+
+_RESULTS: dict[tuple[Screen, str], Any] = {}
+
+
+@contextmanager
+def _once(screen: Screen, owner: type, method: str) -> Iterator[None]:
+    """A screen's command computes its result once; other languages and widths show the same one."""
+    compute = getattr(owner, method)
+
+    def result(*arguments: Any, **options: Any) -> Any:
+        if (screen, method) not in _RESULTS:
+            _RESULTS[screen, method] = compute(*arguments, **options)
+        return _RESULTS[screen, method]
+
+    with mock.patch.object(owner, method, result):
+        yield
 
 
 def main(names: list[str]) -> None:
