@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from steelyard.base.result import Result, Shown
 from steelyard.bench.run.planning import plan_bench
 from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.preferences import PairwisePlan
+from steelyard.history.confirm import confirm
+from steelyard.history.wear import Wear, wear
 from steelyard.judges.judging import JudgeOptions
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import LabelOptions
@@ -25,6 +28,7 @@ from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
 from steelyard.reports.benching import BenchReport
 from steelyard.reports.writing import chosen_format, view_of
 from steelyard.reviewing.forms import ImportedLabels, RaterCount
+from steelyard.store.store import Store
 from tests.bench.benches import rerank_bench
 from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
@@ -58,6 +62,22 @@ def swept(path: Path) -> Swept:
     return Swept([{"k": 1}, {"k": 5}], [path, path], ["mrr"], values, list(TRUTH), np.zeros(6, bool), [])
 
 
+def history() -> Store:
+    """Two configurations, with held-out questions that agree with the others."""
+    store, ids = Store(f"{mkdtemp()}/history.db"), [f"q{i}" for i in range(20)]
+    truth, ends = {q: {"d": 1} for q in ids}, {q: ["d"] for q in ids}
+    worse = {q: ["x", "d"] if i % 3 else ["d"] for i, q in enumerate(ids)}
+    for name, run in (("old", worse), ("new", ends)):
+        store.add(sy.evaluate(truth, {name: run}, "mrr", hold_out=0.3))
+    return store
+
+
+def wear_of_history() -> Wear:
+    worn = wear(history())
+    assert worn is not None
+    return worn
+
+
 MADE: dict[str, Callable[[Path], Result]] = {
     "Agreement": lambda path: sy.agreement(LABELS, n_resamples=50),
     "Bench": rerank_bench,
@@ -66,6 +86,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Calibration": lambda path: by_labels(40),
     "Comparison": lambda path: sy.compare(scores(), baseline="bm25"),
     "LabelDesign": lambda path: sy.plan(labels=0.1, sensitivity=0.9, specificity=0.8),
+    "Confirmation": lambda path: confirm(history()),
     "Design": lambda path: sy.plan(difference=0.05, sd=0.25),
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
@@ -84,6 +105,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Scores": lambda path: scores(),
     "SelfTests": lambda path: sy.self_test(n=20),
     "Swept": swept,
+    "Wear": lambda path: wear_of_history(),
     "WeighedRun": weighed_run,
 }
 """How a result of each kind is made, by the name of its class."""

@@ -17,6 +17,8 @@ from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.self_testing import SelfTestOptions
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
+from steelyard.history.confirm import confirm
+from steelyard.history.wear import wear
 from steelyard.judges.judging import JudgeOptions
 from steelyard.judges.people.review import Decision
 from steelyard.rag.config import Config
@@ -44,6 +46,11 @@ INTERACTIVE = {"chat", "comment", "demo", "init"}
 """Commands that talk with whoever runs them, and have no result."""
 
 Call = Callable[[], str]
+
+
+def _of_store(function: Callable[..., Any], *arguments: str, **options: str) -> Any:
+    with sy.Store("history.db") as store:
+        return function(store, *arguments, **options)
 
 
 def _judged_text(format: str, *, save: str, **settings: float) -> str:
@@ -247,6 +254,19 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.review.import_labels("review/ann.json", into="labels.json").text("json", lang="en"),
         ),
     ],
+    "history confirm": [
+        ("latest --store history.db", lambda: _of_store(confirm, "latest").text(lang="en", width=80)),
+        (
+            "latest --against tag=old -m mrr --system hybrid --store history.db -f markdown",
+            lambda: _of_store(confirm, "latest", against="tag=old", measure="mrr", system="hybrid").text(
+                "markdown", lang="en"
+            ),
+        ),
+    ],
+    "history wear": [
+        ("--store history.db", lambda: _of_store(wear).text(lang="en", width=80)),
+        ("-m mrr --store history.db -f csv", lambda: _of_store(wear, "mrr").text("csv")),
+    ],
     "review report": [
         (
             "halls.jsonl halls=halls.jsonl --labels decided.json",
@@ -415,6 +435,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = {"retrieved": [{"id": "h#1", "text": "It opens at 9."}], "answer": "It opens at 9 [h#1]. It has a café."}
     (demo / "answers.jsonl").write_text(json.dumps({"qid": "q", "query": "When?", **answer}) + "\n", "utf-8")
     (demo / "scores.json").write_text(as_json(scores), encoding="utf-8")
+    with sy.Store(demo / "history.db") as store:
+        for run, tag in zip(RUNS, ("old", "new"), strict=True):
+            store.add(sy.evaluate(demo / TRUTH, demo / run, ["recall@5", "mrr"], hold_out=0.3), tags=[tag])
     (demo / "bench.toml").write_text(_BENCH)
     verdicts = scored([0.1, 0.4, 0.6, 0.9] * 8)
     calibrate(verdicts, labelled(verdicts, [False, True, True, True] * 8), date="d").write(demo / "judge.json")

@@ -37,10 +37,10 @@ def test_a_question_is_answered_once_and_every_one_is_counted(tmp_path: Path) ->
         return {"mean": 0.5 + n_spent, "agrees": False, "charged": True}
 
     with Store(tmp_path / "h.db") as store:
-        assert store.confirm(QUESTION, answer) == ({"mean": 0.5, "agrees": False, "charged": True}, 1)
-        assert store.confirm(QUESTION, answer) == ({"mean": 0.5, "agrees": False, "charged": False}, 1)
-        assert store.confirm({**QUESTION, "entry": "f"}, answer)[1] == 2
-        assert store.confirm({**QUESTION, "truth": "u"}, answer)[1] == 1
+        assert store.ask_held_out(QUESTION, answer) == ({"mean": 0.5, "agrees": False, "charged": True}, 1)
+        assert store.ask_held_out(QUESTION, answer) == ({"mean": 0.5, "agrees": False, "charged": False}, 1)
+        assert store.ask_held_out({**QUESTION, "entry": "f"}, answer)[1] == 2
+        assert store.ask_held_out({**QUESTION, "truth": "u"}, answer)[1] == 1
         assert spent == [0, 1, 0]
         kept = store.confirmations()
         assert kept.select("truth", "entry", "mean", "charged").rows() == [
@@ -54,7 +54,7 @@ def test_nothing_is_kept_of_a_question_that_fails(tmp_path: Path) -> None:
 
     with Store(tmp_path / "h.db") as store:
         with pytest.raises(RuntimeError):
-            store.confirm(QUESTION, answer)
+            store.ask_held_out(QUESTION, answer)
         assert store.confirmations().is_empty()
 
 

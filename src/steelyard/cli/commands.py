@@ -9,7 +9,7 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, init, judges, options, pipelines, runs, trec_eval
+from steelyard.cli import benches, history, init, judges, options, pipelines, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
@@ -410,6 +410,25 @@ COMMANDS = {
         ],
         pipelines.sweep, "steelyard.rag.sweeping:sweep", "steelyard.rag.sweeping:Swept",
     ),
+    "history confirm": Command(
+        "Ask the questions that were held out whether they agree with the others; each answer from them is counted.",
+        [
+            argument("ref", help="An entry: an id, latest, accepted or tag=NAME."),
+            argument("--against", metavar="ID", help="Confirm the difference from this entry, instead of the mean."),
+            options.ENTRY_MEASURE,
+            argument("--system", help="Of the entry; by default the one with the best mean of the open questions."),
+            options.HISTORY_STORE, options.SHOWN_FORMAT, options.OUTPUT, *options.SHOWN,
+        ],
+        history.confirm, "steelyard.history.confirm:confirm", "steelyard.history.confirm:Confirmation",
+    ),
+    "history wear": Command(
+        "Say how many configurations were tried on the same questions, and what luck explains of the best one's lead.",
+        [
+            options.ENTRY_MEASURE, options.HISTORY_STORE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
+            *options.SHOWN,
+        ],
+        history.wear, "steelyard.history.wear:wear", "steelyard.history.wear:Wear",
+    ),
     "bench rerank": Command(
         "Measure rerankers over the results of a first search, and say which one is worth having.",
         [
@@ -522,6 +541,7 @@ A name of two words is that of a command in a group.
 
 GROUPS = {
     "review": "May the judge be believed? People decide about a sample of what it judged.",
+    "history": "What entries of a store say together: luck, and questions that were held out.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
@@ -531,6 +551,7 @@ SECTIONS = {
     "gold": ("label", "agreement"),
     "judges": ("judge", "selftest", "review"),
     "rerankers and load": ("bench",),
+    "over time": ("history",),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

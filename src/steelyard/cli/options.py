@@ -174,6 +174,10 @@ TAGS = replace(
 NOTE = replace(argument("--note", help="A note on the entry in the store."), section=_RECORDED)
 RECORDED = (STORE, TAGS, NOTE)
 """Options of commands whose results a store holds; `cli/recording.py` takes them."""
+HISTORY_STORE = argument(
+    "--store", help="The store: a file, or postgresql://USER@HOST/NAME; by default that of STEELYARD_STORE."
+)
+ENTRY_MEASURE = argument("--measure", "-m", help="e.g. ndcg@10; by default the primary one of the entry.")
 SHOWN = (EXPLAIN, LANG)
 """Options that choose how a terminal shows a result."""
 KIND = argument("--kind", choices=get_args(FileKind), help="What the source holds, where its columns do not show it.")

@@ -91,7 +91,7 @@ def holdout_answer(
     """
     if n_spent >= rules.budget:
         return HoldoutAnswer(None, None)
-    if abs(held_mean - open_mean) < rules.threshold + rng.laplace(0, rules.noise):
+    if abs(held_mean - open_mean) <= rules.threshold + rng.laplace(0, rules.noise):
         return HoldoutAnswer(open_mean, True)
     noisy = held_mean + rng.laplace(0, rules.noise)
     return HoldoutAnswer(round(noisy / rules.step) * rules.step if rules.step else noisy, False)

@@ -27,7 +27,7 @@ def all_confirmations() -> Select[Any]:
 def answered(
     connection: Connection, question: Mapping[str, str], answer: Callable[[int], Mapping[str, Any]], *, time: int
 ) -> tuple[Mapping[str, Any], int]:
-    """The answer to a question, kept beside it, and the number of charged answers with it; see `Store.confirm`."""
+    """The answer to a question, kept beside it, and the number of charged answers with it; see `Store.ask_held_out`."""
     c = CONFIRMATIONS.c
     same = [c[name] == value for name, value in question.items()]
     before = connection.execute(CONFIRMATIONS.select().where(*same, c.mean.is_not(None))).mappings().first()

@@ -376,7 +376,7 @@ class Store:
 
         return self._table(all_confirmations(), _CONFIRMATIONS)
 
-    def confirm(
+    def ask_held_out(
         self, question: Mapping[str, str], answer: Callable[[int], Mapping[str, Any]]
     ) -> tuple[Mapping[str, Any], int]:
         """Ask a held-out part, and keep what it answers; nobody else asks meanwhile.
@@ -438,6 +438,16 @@ class Store:
         See `steelyard.history.trend.trend` for the options.
         """
         return import_module("steelyard.history.trend").trend(self, measure, **options)
+
+    def confirm(self, ref: str = "latest", **options: Any) -> Any:
+        """Ask the held-out questions of an entry whether they agree with the open ones; see
+        `steelyard.history.confirm.confirm`.
+        """
+        return import_module("steelyard.history.confirm").confirm(self, ref, **options)
+
+    def wear(self, measure: str | None = None, **options: Any) -> Any:
+        """How worn the questions are, after so many configurations; see `steelyard.history.wear.wear`."""
+        return import_module("steelyard.history.wear").wear(self, measure, **options)
 
 
 def checked_tag(tag: str) -> str:

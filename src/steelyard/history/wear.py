@@ -1,0 +1,121 @@
+"""How worn a set of questions is: what luck explains of the best one's lead, after so many configurations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from steelyard.base import defaults
+from steelyard.base.arrays import Floats
+from steelyard.base.errors import InputError
+from steelyard.base.result import Result
+from steelyard.measures.spec import measure_or_column
+from steelyard.stats.luck import Luck, luck, scatter
+from steelyard.stats.power.detectable import detectable_errors
+from steelyard.stats.samples import MeanError
+from steelyard.store.store import Store
+
+_MOST_READ = 8
+"""Entries whose values are read for how much configurations scatter: the newest ones."""
+
+
+@dataclass(frozen=True, repr=False)
+class Wear(Result):
+    """How worn the questions of a truth are; see `wear`.
+
+    truth        its digest;   n_questions   of the newest entry
+    n_configs    configurations that were tried on it;   since   when the first one was
+    entry, system, mean   the best one by the measure, as it was evaluated last
+    luck         its lead over the average and the next of all, and what luck gives; None where values say no scatter
+    detectable   difference of two systems that these questions show in 80 of 100 cases, as the only comparison
+    detectable_now   the same where the level of 5% is shared among all that were tried
+    """
+
+    VIEW = "views.wear"
+
+    truth: str
+    measure: str
+    n_questions: int
+    n_configs: int
+    since: datetime
+    entry: str
+    system: str
+    mean: float
+    luck: Luck | None
+    detectable: float = math.nan
+    detectable_now: float = math.nan
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row: counts, the best one, its leads over average and next with what luck gives, and differences."""
+        leads = {} if self.luck is None else {"over_average": self.luck.over_average, "over_next": self.luck.over_next}
+        own = {name: value for name, value in vars(self).items() if name != "luck"}
+        return pl.DataFrame([{
+            **own, **{f"{name}_{key}": value for name, lead in leads.items() for key, value in vars(lead).items()}
+        }])  # fmt: skip
+
+
+def wear(
+    store: Store, measure: str | None = None, *, truth: str | None = None, seed: int = defaults.SEED
+) -> Wear | None:
+    """How many configurations were tried on the questions of a truth, and how much of the best one's lead is luck.
+
+    measure   one whose mean is arithmetic; by default that of the newest entry
+    truth     digest of the gold; by default that of the newest entry that has one
+    seed      of the simulation of luck
+    Returns   None for a store without an entry of that truth, or with fewer than two configurations by the measure
+    Raises    InputError for a measure that is a percentile or a geometric mean
+    """
+    entries = store.entries().filter(pl.col("truth").is_not_null())
+    if truth is not None:
+        entries = entries.filter(pl.col("truth") == truth)
+    if entries.is_empty():
+        return None
+    newest = entries.row(0, named=True)
+    truth, name = str(newest["truth"]), measure or str(newest["measure"])
+    spec = measure_or_column(name)
+    if not spec.aggregation.arithmetic:
+        raise InputError(f"measure {name!r}: luck is computed of arithmetic means alone; name another one (-m)")
+    of_measure = store.means(name).filter((pl.col("truth") == truth) & pl.col("mean").is_not_null())
+    latest = of_measure.unique("config", keep="last", maintain_order=True)
+    configs = store.configs(truth)
+    if len(latest) < 2:
+        return None
+    means = (1 if spec.definition.higher_is_better else -1) * latest["mean"].to_numpy()
+    best = latest.row(int(means.argmax()), named=True)
+    error = _scatter(store, latest, name)
+    return Wear(
+        truth, name, int(newest["n_questions"]), len(configs), configs["time"][0],
+        best["entry"], best["system"], best["mean"],
+        luck=None if error is None else luck(means, error, max(len(configs), len(means)), seed=seed),
+        detectable=_detectable(error, 1), detectable_now=_detectable(error, len(configs) - 1),
+    )  # fmt: skip
+
+
+def _scatter(store: Store, latest: pl.DataFrame, measure: str) -> MeanError | None:
+    """Error of a mean besides what the questions do to all alike, from the newest configurations."""
+    read = latest.tail(_MOST_READ)
+    of_systems, clusters = list[dict[str, float]](), dict[str, int]()
+    for entry, system in read.select("entry", "system").iter_rows():
+        scores = store.scores(entry)
+        values = scores.values[scores.systems.index(system), [str(own) for own in scores.measures].index(measure)]
+        of_systems.append({q: v for q, v in zip(scores.query_ids, values.tolist(), strict=True) if not math.isnan(v)})
+        if scores.clustering is not None:
+            clusters = dict(zip(scores.query_ids, scores.clustering.codes.tolist(), strict=True))
+    query_ids = sorted(set(of_systems[0]).intersection(*of_systems[1:]))
+    if not query_ids:
+        return None
+    table: Floats = np.array([[own[query_id] for query_id in query_ids] for own in of_systems])
+    return scatter(table, clusters=[clusters[query_id] for query_id in query_ids] if clusters else None)
+
+
+def _detectable(error: MeanError | None, n_comparisons: int) -> float:
+    """Difference of two systems that is shown in 80 of 100 cases; NaN without an error."""
+    if error is None:
+        return math.nan
+    errors = detectable_errors(int(error.df) + 1, df=error.df, n_comparisons=max(n_comparisons, 1))
+    return errors * math.sqrt(2) * error.error
