@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from steelyard.reports.benching import BenchReport
     from steelyard.reports.report import Report, report
     from steelyard.reviewing.calibrating import calibrate
-    from steelyard.store.store import Entry, Store
+    from steelyard.store.entries import Entry
+    from steelyard.store.store import Store
 
 _HOMES = {
     "bench.bench": "Bench",
@@ -107,7 +108,8 @@ _HOMES = {
     "judges.criteria": "Criterion",
     "judges.tables.verdicts": "Verdicts",
     "experiment.door.weighing": "Weighing",
-    "store.store": "Entry Store",
+    "store.entries": "Entry",
+    "store.store": "Store",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -11,7 +11,7 @@ import polars as pl
 import yaml
 
 from steelyard.history.mlflow import tracking_folder
-from steelyard.store.store import Entry
+from steelyard.store.entries import Entry
 
 TIME = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -133,7 +133,6 @@ def test_stores_that_are_none_are_refused(tmp_path: Path) -> None:
 
 def test_a_later_store_is_refused(store: sy.Store) -> None:
     store.add(scores_of())
-    store.close()
     with sqlite3.connect(store.name) as connection:
         connection.execute("UPDATE steelyard_store SET version = 99")
     with pytest.raises(sy.InputError, match="version 99, and this Steelyard reads up to"):

@@ -85,8 +85,9 @@ def recording_of(command: Command, values: dict[str, Any], line: str) -> Recordi
         for option in ["--tag"] * bool(tags) + ["--note"] * bool(note):
             raise InputError(f"{option}: there is no store to record in; name one: --store history.db")
         return None
+    from steelyard.store.adding import checked_tag
     from steelyard.store.provenance import git_state
-    from steelyard.store.store import Store, checked_tag
+    from steelyard.store.store import Store
 
     tags = [checked_tag(tag) for tag in [*(table.tags if table else ()), *tags]]
     commit, dirty = git_state()  # Now: what is measured is what is checked out when the command begins.

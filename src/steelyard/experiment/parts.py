@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -20,7 +21,8 @@ import numpy as np
 import polars as pl
 
 from steelyard.align.resolver import GoldMapping
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, SteelyardError, exception_line, quoted
+from steelyard.experiment.table.arrays import ScoreArrays, check_shapes, refuse_impossible
 
 FORMAT = 5
 """Format number of the parts; a later one is refused."""
@@ -29,6 +31,10 @@ _T = TypeVar("_T")
 _KIND = "$"
 _LARGE = 4096
 """Bytes of an array, and ids of a list times eight, from which a store keeps it apart."""
+_LARGE_ROW = 16_384
+"""Bytes of a system's values from which they are kept by themselves; of smaller ones each would be mostly headers."""
+_NUMBERS = re.compile(r"[<|][biuf][1248]")
+"""Types of arrays: true and false, and numbers as this kind of machine has them."""
 
 Keep = Callable[[pl.DataFrame], str]
 """Keeps a frame, and returns the key by which `Fetch` gives it back."""
@@ -57,7 +63,12 @@ def from_parts(cls: type[_T], parts: Mapping[str, Any], fetch: Fetch | None = No
     if missing := [name for name in names if name not in parts]:
         raise InputError(f"a {what} lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
     restored = _Restored(_classes(cls), fetch)
-    return cls(**{name: restored(parts[name]) for name in names})
+    try:
+        return _checked(cls(**{name: restored(parts[name]) for name in names}))
+    except SteelyardError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
+        raise InputError(f"parts of a {what} are damaged ({exception_line(error)}); make it again") from error
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,7 @@ def _plain_array(value: np.ndarray[Any, Any], plain: _Plain) -> dict[str, Any]:
     if plain.keep is None or value.nbytes < _LARGE:
         return own | {"data": _base64(value.tobytes())}
     # A system's values are kept by themselves: entries often have most systems in common.
-    rows = value if value.ndim > 2 else value[None]
+    rows = value if value.ndim > 2 and value[0].nbytes >= _LARGE_ROW else value[None]
     return own | {"kept": [plain.keep(pl.DataFrame({"": np.ascontiguousarray(row).ravel()})) for row in rows]}
 
 
@@ -142,9 +153,10 @@ class _Restored:
             raise InputError(f"no part of a report is a {kind!r}; was it written by a later Steelyard?")
         made = {name: self(item) for name, item in value.items() if name != _KIND}
         try:
-            return self.classes[kind](**made)
+            result = self.classes[kind](**made)
         except TypeError as error:
             raise InputError(f"parts of a report: a {kind} was written by another Steelyard ({error})") from None
+        return _checked(result)
 
     def kept(self, key: str) -> pl.DataFrame:
         """What was kept apart.
@@ -157,10 +169,15 @@ class _Restored:
 
 
 def _array(value: Mapping[str, Any], restored: _Restored) -> np.ndarray[Any, Any]:
+    if not _NUMBERS.fullmatch(str(value["type"])):
+        raise InputError(f"no part of a report is an array of {quoted(value['type'])}")
+    dtype = np.dtype(value["type"])
     if "kept" not in value:
-        return np.frombuffer(base64.b64decode(value["data"]), value["type"]).reshape(value["shape"])
+        return np.frombuffer(base64.b64decode(value["data"]), dtype).reshape(value["shape"])
     rows = [restored.kept(key).to_series().to_numpy() for key in value["kept"]]
-    return np.concatenate(rows).astype(value["type"], copy=False).reshape(value["shape"])
+    if other := [row.dtype for row in rows if row.dtype != dtype]:
+        raise InputError(f"parts of a report: an array of {dtype} is kept as {other[0]}")
+    return np.concatenate(rows).reshape(value["shape"])
 
 
 def _frame(value: Mapping[str, Any], restored: _Restored) -> pl.DataFrame:
@@ -176,6 +193,17 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], _Restored], Any]] = {
     "array": _array,
     "frame": _frame,
 }
+
+
+def _checked(result: _T) -> _T:
+    """The result.
+
+    Raises   InputError for scores whose arrays do not fit together, or that their measure cannot have.
+    """
+    if isinstance(result, ScoreArrays):
+        check_shapes(result)
+        refuse_impossible(result)
+    return result
 
 
 def _classes_of(kind: type) -> dict[str, type]:

@@ -42,7 +42,7 @@ from steelyard.gates.past import BaselineEntry, Past, past_of
 from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.values import Latencies, StandardValue, standard_values
 from steelyard.measures.spec import measure_or_column
-from steelyard.store.store import PREFIX
+from steelyard.store.entries import PREFIX
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""

@@ -18,7 +18,8 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.spread import variance_components
 from steelyard.stats.tests.alarms import expected_luck
-from steelyard.store.store import PREFIX, VARIABLE, Entry, Store
+from steelyard.store.entries import PREFIX, Entry
+from steelyard.store.store import VARIABLE, Store
 
 _MOST_ACCEPTED = 20
 """Of so many accepted entries, the last ones, the best is sought."""

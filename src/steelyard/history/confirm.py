@@ -17,8 +17,9 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
 from steelyard.stats.holdout import HoldoutRules, holdout_answer, holdout_rules
 from steelyard.stats.samples import mean_error
+from steelyard.store.entries import Entry
 from steelyard.store.kinds import HELD_OUT
-from steelyard.store.store import Entry, Store
+from steelyard.store.store import Store
 
 
 @dataclass(frozen=True, repr=False)

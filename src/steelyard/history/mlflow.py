@@ -23,7 +23,7 @@ from steelyard.base.errors import OutputError, reason_of
 from steelyard.io.write import write_text
 
 if TYPE_CHECKING:
-    from steelyard.store.store import Entry
+    from steelyard.store.entries import Entry
 
 _LONGEST_KEY, _LONGEST_VALUE, _LONGEST_NAME = 80, 6_000, 250
 """Characters of a key, of a parameter or tag, and of a run's name; MLflow takes 250, 6,000 and 250."""

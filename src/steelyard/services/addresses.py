@@ -80,6 +80,8 @@ _LAYERS = 3
 _URL_SAFE = str.maketrans("+/", "-_")
 _SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+@")
+_USER_IN_WORD = re.compile(r"(?<=://)\S+@")
+"""Up to the last @: a password may hold others, and slashes, where they are not spelled as an address needs it."""
 
 
 def secret_from(variable: str, setting: str) -> str:
@@ -200,7 +202,32 @@ def without_secrets(value: Any) -> Any:
 
 
 def _mask(key: str, value: Any) -> Any:
+    return "***" if _is_secret(key) else value if key.endswith("_env") else without_secrets(value)
+
+
+def _is_secret(name: str) -> bool:
     # What ends in _env names environment variables, which are not secret.
-    if key.endswith("_env"):
-        return value
-    return "***" if _SECRET.search(key) else without_secrets(value)
+    return not name.endswith("_env") and _SECRET.search(name) is not None
+
+
+def words_without_secrets(words: Iterable[str]) -> list[str]:
+    """The words of a command; keys, passwords and headers that are set in them read "***", and addresses have no user.
+
+    >>> words_without_secrets("run a.toml --option api_key=5b1f --store postgresql://me:5b1f@host/x".split())
+    ['run', 'a.toml', '--option', 'api_key=***', '--store', 'postgresql://***@host/x']
+    >>> words_without_secrets(["--api-key", "5b1f", "--option=judge.password=5b1f", "--option", "api_key_env=KEY"])
+    ['--api-key', '***', '--option=judge.password=***', '--option', 'api_key_env=KEY']
+    """
+    plain, is_value = list[str](), False
+    for word in words:
+        plain.append("***" if is_value else _without_secret(word))
+        is_value = word.startswith("--") and "=" not in word and _is_secret(word.replace("-", "_"))
+    return plain
+
+
+def _without_secret(word: str) -> str:
+    name, equals, value = word.partition("=")
+    if not equals:
+        return _USER_IN_WORD.sub("***@", word)
+    secret = _is_secret(name.replace("-", "_"))
+    return f"{_USER_IN_WORD.sub('***@', name)}={'***' if secret else _without_secret(value)}"

@@ -11,8 +11,11 @@ import polars as pl
 
 from steelyard.base.errors import InputError
 from steelyard.experiment.parts import from_parts, parts_of
+from steelyard.io.native import native_reader
 
 T = TypeVar("T")
+_MOST_BYTES = 1 << 33
+"""Of all values of a result: more than any evaluation has, and what a small blob of somebody else could grow to."""
 
 
 class Bundle:
@@ -36,7 +39,7 @@ class Bundle:
 
     def keep_result(self, result: Any) -> str:
         """Keep all parts of a result, and return the digest by which they are put together again."""
-        return self.keep_text(json.dumps(parts_of(result, self.keep), ensure_ascii=False, allow_nan=False))
+        return self.keep_text(json.dumps(parts_of(result, self.keep), allow_nan=False))
 
 
 class Shelf:
@@ -44,11 +47,12 @@ class Shelf:
 
     def __init__(self, connection: Any, name: str) -> None:
         self._connection, self._name = connection, name
+        self._n_bytes = 0
 
     def fetch(self, digest: str) -> pl.DataFrame:
         """The frame of a blob.
 
-        Raises   InputError where it is missing or damaged.
+        Raises   InputError where it is missing, damaged, or larger than any that Steelyard writes.
         """
         from sqlalchemy import select
 
@@ -58,7 +62,17 @@ class Shelf:
         if data is None or hashlib.sha256(data).hexdigest() != digest:
             what = "is missing" if data is None else "is damaged"
             raise InputError(f"{self._name}: a part of the entry {what}; restore the store from a copy")
-        return pl.read_ipc(io.BytesIO(data))
+        with native_reader(f"{self._name}: a part of the entry"):
+            rows = pl.scan_ipc(io.BytesIO(data))
+            self._allow(8 * rows.select(pl.len()).collect().item() * len(rows.collect_schema()))
+            frame = rows.collect()
+        self._n_bytes += int(frame.estimated_size())
+        self._allow(0)
+        return frame
+
+    def _allow(self, n_bytes: int) -> None:
+        if self._n_bytes + n_bytes > _MOST_BYTES:
+            raise InputError(f"{self._name}: the entry holds more than {_MOST_BYTES >> 30} GB; it is not read")
 
     def fetch_text(self, digest: str) -> str:
         """The text of a blob."""

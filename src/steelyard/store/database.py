@@ -2,66 +2,87 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from steelyard.base.errors import InputError, OutputError
+from polars.exceptions import PolarsError
+
+from steelyard.base.errors import InputError, OutputError, SteelyardError, exception_line
 from steelyard.base.extras import require
+from steelyard.services.addresses import without_secrets
 
 _WAIT_SECONDS = 60
+"""How long a writer waits for the others."""
+_CONNECT_SECONDS = 15
 _WRITERS = 0x5354_4C59
 """Number of the lock of PostgreSQL that writers take, one after the other."""
 _BEGIN = "begin one with `steelyard evaluate TRUTH RUN --store history.db`"
+_DAMAGED = "restore a copy of it, or name another store"
+_LOST = "the connection was lost; `steelyard history` shows whether the entry is there"
+_HINTS: Sequence[tuple[str, str]] = (
+    ("not a database|malformed|corrupt|decode to utf", _DAMAGED),
+    ("no such (table|column)|(relation|column) .* does not exist", _DAMAGED),
+    ("full|no space|too large|disk i/o", "make room on the disk, and try again"),
+    ("readonly|unable to open", "allow writing to the file and its folder, or name another store"),
+    ("locked|lock timeout", "another process has been writing to it all the time; try again later"),
+    ("password|authentication|no pg_hba|role .* does not exist", "correct user and password, or set PGPASSWORD"),
+    ("database .* does not exist", "create it with createdb, or correct the name"),
+    ("permission denied", "ask the owner of the database for the right"),
+    ("terminat|closed|lost|reset by peer|broken pipe|shut", _LOST),
+    ("connection|resolve|refused|timeout", "start the server, or correct the address"),
+    ("", "try again, or name another store"),
+)
+"""What a database says -> what to try; the first that fits."""
+_NO_STORE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, PolarsError)
+"""What reading raises over values that no Steelyard wrote."""
 
 
 class Database:
     """Connections to one store.
 
-    Nothing is opened before something is read or written; a file that is missing is created when it is first written.
+    Each reading and writing opens a connection of its own and closes it: nothing is lost between them, threads and
+    forked processes share none, and a file is whole by itself and may be copied.  A file that is missing is created
+    when it is first written.
     Raises   MissingExtraError without SQLAlchemy or the driver; InputError for an address that is none.
     """
 
-    def __init__(self, url: str | Path) -> None:
+    def __init__(self, address: str | Path) -> None:
+        self.address = str(address)
         self._sql = require("sqlalchemy", extra="store", what="a store")
-        self.url, self.path = self._address(str(url))
-        self.name = str(url) if self.path is not None else self.url.render_as_string(hide_password=True)
+        self._url, self.path = self._parsed(self.address)
+        self.name = str(self.path) if self.path is not None else _shown(self._url)
         self._engine: Any = None
         self._is_current = False
 
-    def _address(self, text: str) -> tuple[Any, Path | None]:
+    def _parsed(self, text: str) -> tuple[Any, Path | None]:
         if "://" not in text:
-            return self._sql.make_url("sqlite://").set(database=str(Path(text).absolute())), Path(text)
+            return None, _file(text)
         try:
             url = self._sql.make_url(text)
         except (self._sql.exc.ArgumentError, ValueError):
             raise InputError("the store's address is no URL; expected a file, or postgresql://USER@HOST/NAME") from None
-        if url.get_backend_name() == "sqlite":
-            if not url.database:
-                raise InputError("the store's address names no file; expected sqlite:///history.db")
-            return url, Path(url.database)
-        if url.get_backend_name() != "postgresql":
+        backend = url.get_backend_name()
+        if backend == "sqlite":
+            if url.query or url.drivername != "sqlite":
+                raise InputError("the store's address is more than a file; expected sqlite:///history.db")
+            return None, _file(url.database or "")
+        if backend not in ("postgresql", "postgres"):
             raise InputError(
-                f"a store is in SQLite or PostgreSQL, not {url.get_backend_name()}; expected a file, or "
-                "postgresql://USER@HOST/NAME"
+                f"a store is in SQLite or PostgreSQL, not {backend}; expected a file, or postgresql://USER@HOST/NAME"
             )
-        if url.get_driver_name() != "psycopg":
-            url = url.set(drivername="postgresql+psycopg")
         require("psycopg", extra="postgres", what="a store in PostgreSQL")
-        return url, None
+        return url.set(drivername="postgresql+psycopg"), None
 
     @property
     def exists(self) -> bool:
         """True if there is a store to read, or a database server that may hold one."""
         return self.path is None or self.path.is_file()
-
-    def close(self) -> None:
-        """Close all connections."""
-        if self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
@@ -86,47 +107,92 @@ class Database:
     @contextmanager
     def _connection(self, *, writes: bool) -> Iterator[Any]:
         try:
-            if not self._is_current:
+            if not (self._is_current and self.exists):
                 self._migrate(writes=writes)
-            with self._opened().connect().execution_options(writes=writes) as connection, connection.begin():
-                self._lock_writers(connection, writes=writes)
+            with self._begun(writes=writes) as connection:
                 yield connection
+        except SteelyardError:
+            raise
         except self._sql.exc.DBAPIError as error:
+            raise self._refusal(error.orig, writes=writes) from None
+        except sqlite3.Error as error:
             raise self._refusal(error, writes=writes) from None
-        except self._sql.exc.SQLAlchemyError as error:
-            raise InputError(f"{self.name}: {_first_line(error)}") from None
+        except (self._sql.exc.SQLAlchemyError, *_NO_STORE) as error:
+            raise InputError(f"{self.name}: is damaged ({exception_line(error)}); {_DAMAGED}") from error
+
+    @contextmanager
+    def _begun(self, *, writes: bool) -> Iterator[Any]:
+        """A connection within a transaction; that of a reader sees nothing that is written meanwhile."""
+        options: dict[str, Any] = {"writes": writes}
+        if self.path is None and not writes:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with self._opened().connect().execution_options(**options) as connection, connection.begin():
+            if self.path is None and writes:
+                call = self._sql.func.set_config("lock_timeout", f"{_WAIT_SECONDS}s", True)
+                connection.execute(self._sql.select(call))
+                connection.execute(self._sql.select(self._sql.func.pg_advisory_xact_lock(_WRITERS)))
+            yield connection
 
     def _opened(self) -> Any:
         if self._engine is None:
-            lite = self.path is not None
-            more = {"connect_args": {"timeout": _WAIT_SECONDS}} if lite else {"pool_pre_ping": True}
-            self._engine = self._sql.create_engine(self.url, **more)
-            if lite:
-                self._sql.event.listen(self._engine, "connect", _prepare)
+            options: dict[str, Any] = {}
+            if self.path is not None:
+                options["creator"] = self._opened_file
+            elif "connect_timeout" not in self._url.query:
+                options["connect_args"] = {"connect_timeout": _CONNECT_SECONDS}
+            address = self._url or "sqlite://"
+            self._engine = self._sql.create_engine(address, poolclass=self._sql.pool.NullPool, **options)
+            if self.path is not None:
                 self._sql.event.listen(self._engine, "begin", _begin)
         return self._engine
 
-    def _lock_writers(self, connection: Any, *, writes: bool) -> None:
-        if writes and self.path is None:
-            connection.execute(self._sql.select(self._sql.func.pg_advisory_xact_lock(_WRITERS)))
+    def _opened_file(self) -> Any:
+        """A connection to the file, which leaves it to SQLAlchemy to begin transactions.
+
+        Writers do not keep readers waiting (WAL).  Where nothing can be written, not even the files beside it by which
+        they get along, the file is read as it is.
+        """
+        assert self.path is not None
+        path = self.path.absolute()
+        options: dict[str, Any] = {"timeout": _WAIT_SECONDS, "isolation_level": None}
+        if self.is_read_only:
+            alone = not path.with_name(f"{path.name}-wal").exists()
+            uri = f"{path.as_uri()}?mode=ro{'&immutable=1' * alone}"
+            connection = sqlite3.connect(uri, uri=True, **options)
+        else:
+            connection = sqlite3.connect(path, **options)
+            connection.execute("PRAGMA journal_mode=WAL")
+        for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "trusted_schema=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    @property
+    def is_read_only(self) -> bool:
+        """True for a file that this user may read and not write, or whose folder takes no new files."""
+        return self.exists and self.path is not None and not all(
+            os.access(path, os.W_OK) for path in (self.path, self.path.absolute().parent)
+        )  # fmt: skip
 
     def _migrate(self, *, writes: bool) -> None:
         """Bring the tables to the version of this Steelyard, and keep a copy of an older file beside it."""
         from steelyard.store.schema import MIGRATIONS, STORE, VERSION
 
-        version = self._version()
-        if version > VERSION:
-            raise InputError(
-                f"{self.name}: is a store of version {version}, and this Steelyard reads up to {VERSION}; update it"
-            )
+        version = 0
+        if self.exists:
+            with self._begun(writes=False) as connection:
+                version = self._version(connection)
         if version == 0 and not writes:
             raise InputError(f"{self.name}: there is no store; {_BEGIN}")
         if version < VERSION:
-            if version and self.path is not None:
-                _copy(self.path, self.path.with_name(f"{self.path.name}.version-{version}"))
-            with self._opened().connect().execution_options(writes=True) as connection, connection.begin():
-                self._lock_writers(connection, writes=True)
+            if version and self.is_read_only:
+                raise OutputError(
+                    f"{self.name}: is a store of version {version}, which is changed to {VERSION} when it is first "
+                    "read, and cannot be written; copy it to a folder of your own"
+                )
+            with self._begun(writes=True) as connection:
                 version = self._version(connection)  # Another process may have been faster.
+                if 0 < version < VERSION and self.path is not None:
+                    _copy(self.path, self.path.with_name(f"{self.path.name}.version-{version}"))
                 for migration in MIGRATIONS[version:]:
                     migration(connection)
                 if version < VERSION:
@@ -134,50 +200,57 @@ class Database:
                     connection.execute(STORE.insert().values(version=VERSION))
         self._is_current = True
 
-    def _version(self, connection: Any = None) -> int:
+    def _version(self, connection: Any) -> int:
         """Version of the tables; 0 where there are none.
 
-        Raises   InputError for a database that holds other tables.
+        Raises   InputError for tables of something else, and of a later Steelyard.
         """
-        from steelyard.store.schema import STORE
+        from steelyard.store.schema import METADATA, STORE, VERSION
 
-        if connection is None:
-            if not self.exists:
-                return 0
-            with self._opened().connect() as own:
-                return self._version(own)
-        tables = self._sql.inspect(connection).get_table_names()
+        tables = set(self._sql.inspect(connection).get_table_names())
         if STORE.name not in tables:
-            if tables and self.path is not None:
-                raise InputError(f"{self.name}: is a database of something else; name another file for the store")
+            if tables if self.path is not None else tables & set(METADATA.tables):
+                raise InputError(f"{self.name}: is a database of something else; name another one for the store")
             return 0
-        return int(connection.execute(self._sql.select(STORE.c.version)).scalar_one())
-
-    def _refusal(self, error: Any, *, writes: bool) -> InputError | OutputError:
-        """The error that says what the database refused, without its password."""
-        reason = _first_line(error.orig)
-        if self.path is None:
-            kind = OutputError if writes else InputError
-            return kind(f"{self.name}: {reason}; is the server running, and may this user write there?")
-        if "not a database" in reason or "malformed" in reason:
-            return InputError(
-                f"{self.name}: is no store, or is damaged ({reason}); name another file, or restore a copy of it"
+        version: int = connection.execute(self._sql.select(STORE.c.version)).scalar_one()
+        if version > VERSION:
+            raise InputError(
+                f"{self.name}: is a store of version {version}, and this Steelyard reads up to {VERSION}; update it"
             )
+        if version < 1 or (self.path is not None and _runs(connection)):
+            raise InputError(f"{self.name}: is damaged (its tables are not those of a store); {_DAMAGED}")
+        return version
+
+    def _refusal(self, error: BaseException | None, *, writes: bool) -> InputError | OutputError:
+        """The error that says what the database refused, without its password."""
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        if self._url is not None and self._url.password:
+            reason = reason.replace(self._url.password, "***")
+        hint = next(hint for pattern, hint in _HINTS if re.search(pattern, reason, re.IGNORECASE))
+        if hint == _DAMAGED:
+            return InputError(f"{self.name}: is no store, or is damaged ({reason}); {hint}")
+        if self.path is not None and not self.path.absolute().parent.is_dir():
+            hint = "create its folder first"
         if writes:
-            return OutputError(f"{self.name}: cannot be written ({reason}); nothing was added to it")
-        return InputError(f"{self.name}: cannot be read ({reason})")
+            return OutputError(f"{self.name}: cannot be written ({reason}); {hint}")
+        return InputError(f"{self.name}: cannot be read ({reason}); {hint}")
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def _file(text: str) -> Path:
+    """Path of a SQLite file.
+
+    Raises   InputError for what names none.
+    """
+    if not text or text == ":memory:" or "\0" in text:
+        raise InputError("the store's address names no file; expected one such as history.db")
+    return Path(text)
 
 
-def _prepare(connection: Any, _record: object) -> None:
-    """Let SQLAlchemy begin transactions, and writers not keep readers waiting."""
-    connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+def _shown(url: Any) -> str:
+    """The address without passwords."""
+    plain = url.set(drivername="postgresql", query=without_secrets(dict(url.query)))
+    text: str = plain.render_as_string(hide_password=True)
+    return text
 
 
 def _begin(connection: Any) -> None:
@@ -185,9 +258,17 @@ def _begin(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def _runs(connection: Any) -> bool:
+    """True for a database in which reading or writing a table sets off something else, as in none of ours."""
+    found = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1")
+    return found.first() is not None
+
+
 def _copy(path: Path, target: Path) -> None:
-    """Copy a SQLite file with all that others may just have written to it; a copy that is there stays."""
-    if target.exists():
-        return
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
+    """Copy a SQLite file, with all that was written to it, beside it: whole, and to a name that is free."""
+    names = (target.with_name(f"{target.name}{f'.{n}' * (n > 1)}") for n in count(1))
+    free, unfinished = next(name for name in names if not name.exists()), target.with_name(f"{target.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
         source.backup(copy)
+    unfinished.rename(free)

@@ -15,6 +15,7 @@ from steelyard._version import __version__
 from steelyard.base.differences import settings_table
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.table.scores import Scores
+from steelyard.services.addresses import without_secrets
 
 _GIT_SECONDS = 10
 _DIGITS = 16
@@ -63,6 +64,16 @@ def _git(folder: Path | None, *words: str) -> str:
     return done.stdout.strip()
 
 
+def account_name() -> str:
+    """The name of who works here: that which git has, else that of the account."""
+    from getpass import getuser
+
+    try:
+        return _git(None, "config", "user.name") or getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
 def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
     """System -> where it comes from, of the systems of a result."""
     folders = dict(_folders(result, scores))
@@ -91,7 +102,8 @@ def _origin(folder: RunFolder | None, fingerprints: Mapping[str, str]) -> Origin
     own = {part: digest for part, digest in fingerprints.items() if digest}
     if folder is None:
         return Origin({}, own)
-    stages, settings = folder.manifest.get("fingerprint") or {}, settings_table(folder.config)
+    stages, settings = folder.manifest.get("fingerprint"), settings_table(without_secrets(folder.config))
+    stages = stages if isinstance(stages, Mapping) else {}
     own |= {part: str(stages[stage]) for stage, part in _PARTS.items() if stage in stages}
     return Origin(settings, own | {"config": str(stages.get("all") or _digest(settings))})
 

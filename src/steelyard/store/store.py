@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import re
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -19,18 +13,16 @@ import polars as pl
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.experiment.table.scores import Scores
-from steelyard.store.blobs import Bundle, Shelf
+from steelyard.store.adding import checked_tag, gravest, insert_entry, plain_text, rows_of
+from steelyard.store.blobs import Shelf
 from steelyard.store.database import Database
-from steelyard.store.kinds import HELD_OUT, SCORES, keep, kind_of, restore, results_of
-from steelyard.store.provenance import Origin, git_state, origins_of, versions_of
+from steelyard.store.entries import Entry, entry_of, microseconds, number_of
+from steelyard.store.kinds import HELD_OUT, SCORES, restore
+from steelyard.store.provenance import account_name, git_state
 
 VARIABLE = "STEELYARD_STORE"
 """Variable of the environment that names the store where nothing else does."""
-PREFIX = "store:"
-"""How a reference to an entry begins where a path may be meant, such as store:accepted."""
 
-_ID = re.compile(r"[0-9a-f]+")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = pl.Datetime("us", "UTC")
 _ENTRIES: Mapping[str, Any] = {
     "id": pl.String, "time": _TIME, "kind": pl.String, "command": pl.String, "commit": pl.String, "dirty": pl.Boolean,
@@ -53,40 +45,6 @@ _CONFIRMATIONS: Mapping[str, Any] = {
     "time": _TIME, "truth": pl.String, "entry": pl.String, "system": pl.String, "against": pl.String,
     "measure": pl.String, "mean": pl.Float64, "agrees": pl.Boolean, "charged": pl.Boolean,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a store, without its values.
-
-    id            ten hexadecimal digits;   time   when it was added, in UTC
-    kind          scores, run, sweep, bench, verdicts, comparison, gate, report or review
-    command       the words behind `steelyard`, "" for a call of Python
-    commit        that was checked out, None outside of a repository;   dirty   whether files differed from it
-    truth         digest of the gold, None without one;   n_questions   of the scores
-    settings      system -> dotted setting -> text;   fingerprints   system -> part -> digest, where known: corpus,
-                  chunker, embedder, index, fusion, reranker, prompt, judge, run, and config, of all settings together
-    versions      library -> version
-    accepted      acceptances, oldest first: when, by whom and why
-    parts         name -> kind of what the entry holds
-    """
-
-    id: str
-    time: datetime
-    kind: str
-    command: str = ""
-    commit: str | None = None
-    dirty: bool | None = None
-    tags: Sequence[str] = ()
-    note: str = ""
-    truth: str | None = None
-    n_questions: int | None = None
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    fingerprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    versions: Mapping[str, str] = field(default_factory=dict, repr=False)
-    accepted: Sequence[tuple[datetime, str, str]] = ()
-    parts: Mapping[str, str] = field(default_factory=dict)
-    number: int = field(default=0, repr=False)
 
 
 class Store:
@@ -126,15 +84,14 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._database.address,)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections; the next call opens one again."""
-        self._database.close()
+        """Nothing is open between calls."""
 
     def add(
         self,
@@ -155,46 +112,14 @@ class Store:
         time           when it was measured; now by default
         Raises         InputError for what is no such result, and a tag with white space; OutputError
         """
-        kind, parts = kind_of(result), results_of(result)
-        scores = next((part for part in parts.values() if isinstance(part, Scores)), None)
-        names = [checked_tag(tag) for tag in tags]
         if commit is None:
             commit, own_dirty = git_state()
             dirty = own_dirty if dirty is None else dirty
-        bundle = Bundle()
-        held = {name: keep(part, bundle) for name, part in parts.items()}
-        origins, row = origins_of(result, scores), _headline(scores)
-        row |= {
-            "id": secrets.token_hex(5), "time": _microseconds(time or datetime.now(UTC)), "kind": kind,
-            "command": command, "git_commit": commit, "dirty": dirty, "note": note, "n_systems": len(origins),
-            "versions": json.dumps(versions_of(result, scores)),
-        }  # fmt: skip
-        rows = {
-            "tags": [{"tag": name} for name in dict.fromkeys(names)],
-            "systems": [_system_row(system, origin) for system, origin in origins.items()],
-            "means": [] if scores is None else _mean_rows(scores),
-            "outcomes": _outcome_rows(result) if kind == "gate" else [],
-            "parts": [{"name": name, "kind": own, "blob": blob} for name, (own, blob) in held.items()],
-            "uses": [{"blob": digest} for digest in bundle.blobs],
-        }
+        rows = rows_of(
+            result, tags=tags, command=command, note=note, commit=commit, dirty=dirty, time=time or datetime.now(UTC)
+        )  # fmt: skip
         with self._database.writing() as connection:
-            number = self._insert(connection, row, rows, bundle)
-            return self._entry_of(connection, number)
-
-    def _insert(self, connection: Any, row: Mapping[str, Any], rows: Mapping[str, Any], bundle: Bundle) -> int:
-        from sqlalchemy.dialects import postgresql, sqlite
-
-        from steelyard.store.schema import BLOBS, ENTRIES, METADATA
-
-        insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert
-        number: int = connection.execute(ENTRIES.insert().values(**row)).inserted_primary_key[0]
-        if bundle.blobs:
-            blobs = [{"digest": digest, "data": data} for digest, data in bundle.blobs.items()]
-            connection.execute(insert(BLOBS).on_conflict_do_nothing(), blobs)
-        for table, of_table in rows.items():
-            if of_table:
-                connection.execute(METADATA.tables[table].insert(), [{"entry": number, **own} for own in of_table])
-        return number
+            return entry_of(connection, insert_entry(connection, rows))
 
     def entries(self) -> pl.DataFrame:
         """One row an entry, newest first: id, time, kind, command, commit, dirty, tags, note, systems (how many),
@@ -220,7 +145,7 @@ class Store:
         data = dict(zip(names, map(list, columns), strict=True))
         data |= {
             "tags": [tags.get(n, []) for n in number],
-            "outcome": [_gravest(outcomes.get(n, ())) for n in number],
+            "outcome": [gravest(outcomes.get(n, ())) for n in number],
             "accepted": [n in accepted for n in number],
         }
         return _frame(data, _ENTRIES)
@@ -233,55 +158,7 @@ class Store:
         Raises   InputError for an entry that is not there, and a beginning that several have.
         """
         with self._database.reading() as connection:
-            return self._entry_of(connection, self._number(connection, ref.removeprefix(PREFIX), truth))
-
-    def _number(self, connection: Any, ref: str, truth: str | None = None) -> int:
-        from sqlalchemy import select
-
-        from steelyard.store.schema import ACCEPTANCES, ENTRIES, TAGS
-
-        c, of_truth = ENTRIES.c, ([] if truth is None else [ENTRIES.c.truth == truth])
-        numbers, newest = select(c.number), (c.time.desc(), c.number.desc())
-        if ref == "latest":
-            found = numbers.where(*of_truth).order_by(*newest).limit(1)
-            problem = "no entry" if truth is None else "no entry of the same gold"
-        elif ref == "accepted":
-            found = numbers.join(ACCEPTANCES).where(*of_truth).order_by(ACCEPTANCES.c.time.desc(), *newest).limit(1)
-            problem = "no accepted entry" if truth is None else "no accepted entry of the same gold"
-            problem += "; accept one with `steelyard history accept ID`"
-        elif ref.startswith("tag="):
-            found = numbers.join(TAGS).where(TAGS.c.tag == ref[4:]).order_by(*newest).limit(1)
-            problem = f"no entry with the tag {quoted(ref[4:])}"
-        else:
-            found = numbers.where(c.id.startswith(ref if _ID.fullmatch(ref) else "-")).limit(2)
-            problem = f"no entry {quoted(ref)}; name an id of `steelyard history`, latest, accepted or tag=NAME"
-        rows = connection.execute(found).scalars().all()
-        if not rows:
-            raise InputError(f"{self.name}: has {problem}")
-        if len(rows) > 1:
-            raise InputError(f"{self.name}: several entries begin with {quoted(ref)}; write more of its id")
-        return int(rows[0])
-
-    def _entry_of(self, connection: Any, number: int) -> Entry:
-        from steelyard.store.schema import ACCEPTANCES, ENTRIES, PARTS, SYSTEMS, TAGS
-
-        [own] = connection.execute(ENTRIES.select().where(ENTRIES.c.number == number)).mappings()
-
-        def rows(table: Any, *order: Any) -> list[Any]:
-            listed = table.select().where(table.c.entry == number).order_by(*order)
-            return list(connection.execute(listed).mappings())
-
-        systems = rows(SYSTEMS)
-        return Entry(
-            own["id"], _moment(own["time"]), own["kind"], own["command"], own["git_commit"], own["dirty"],
-            tags=tuple(row["tag"] for row in rows(TAGS)), note=own["note"], truth=own["truth"],
-            n_questions=own["n_questions"],
-            settings={row["system"]: json.loads(row["settings"]) for row in systems},
-            fingerprints={row["system"]: json.loads(row["fingerprints"]) for row in systems},
-            versions=json.loads(own["versions"]),
-            accepted=tuple((_moment(row["time"]), row["who"], row["why"]) for row in rows(ACCEPTANCES, "time")),
-            parts={row["name"]: row["kind"] for row in rows(PARTS)}, number=number,
-        )  # fmt: skip
+            return entry_of(connection, number_of(connection, ref, store=self.name, truth=truth))
 
     def result(self, ref: str, name: str | None = None) -> Any:
         """What was added, as it was: the same to the last bit.
@@ -293,7 +170,7 @@ class Store:
         from steelyard.store.schema import PARTS
 
         with self._database.reading() as connection:
-            number = self._number(connection, ref.removeprefix(PREFIX))
+            number = number_of(connection, ref, store=self.name)
             rows = connection.execute(
                 PARTS.select().where(PARTS.c.entry == number)
             ).mappings().all()  # fmt: skip
@@ -388,7 +265,7 @@ class Store:
         from steelyard.store.looks import answered
 
         with self._database.writing() as connection:
-            return answered(connection, question, answer, time=_microseconds(datetime.now(UTC)))
+            return answered(connection, question, answer, time=microseconds(datetime.now(UTC)))
 
     def _table(self, query: Any, schema: Mapping[str, Any]) -> pl.DataFrame:
         with self._database.reading() as connection:
@@ -403,21 +280,24 @@ class Store:
         """
         from steelyard.store.schema import ACCEPTANCES
 
-        row = {"time": _microseconds(time or datetime.now(UTC)), "who": who or _account(), "why": why}
+        row = {"time": microseconds(time or datetime.now(UTC)), "who": plain_text(who or account_name()),
+               "why": plain_text(why)}  # fmt: skip
         return self._extended(ref, ACCEPTANCES, [row])
 
     def tag(self, ref: str, *tags: str) -> Entry:
         """Give an entry more tags."""
         from steelyard.store.schema import TAGS
 
-        return self._extended(ref, TAGS, [{"tag": checked_tag(tag)} for tag in tags])
+        entry = self.entry(ref)
+        more = [{"tag": tag} for tag in dict.fromkeys(map(checked_tag, tags)) if tag not in entry.tags]
+        return self._extended(entry.id, TAGS, more) if more else entry
 
     def _extended(self, ref: str, table: Any, rows: Sequence[Mapping[str, Any]]) -> Entry:
         entry = self.entry(ref)  # Names a store that is not there, which writing would create.
         with self._database.writing() as connection:
-            number = self._number(connection, entry.id)
+            number = number_of(connection, entry.id, store=self.name)
             connection.execute(table.insert(), [{"entry": number, **row} for row in rows])
-            return self._entry_of(connection, number)
+            return entry_of(connection, number)
 
     def remove(self, refs: Collection[str]) -> list[str]:
         """Remove entries, and what no other entry uses; all of them or none.  Returns their ids."""
@@ -427,9 +307,10 @@ class Store:
 
         ids = [self.entry(ref).id for ref in refs]
         with self._database.writing() as connection:
-            numbers = [self._number(connection, own) for own in ids]
+            numbers = [number_of(connection, own, store=self.name) for own in ids]
             connection.execute(ENTRIES.delete().where(ENTRIES.c.number.in_(numbers)))
-            connection.execute(BLOBS.delete().where(BLOBS.c.digest.not_in(select(USES.c.blob))))
+            used = select(USES.c.entry).where(USES.c.blob == BLOBS.c.digest)
+            connection.execute(BLOBS.delete().where(~used.exists()))
         return ids
 
     def trend(self, measure: str | None = None, **options: Any) -> Any:
@@ -450,79 +331,6 @@ class Store:
         return import_module("steelyard.history.wear").wear(self, measure, **options)
 
 
-def checked_tag(tag: str) -> str:
-    """The tag.
-
-    Raises   InputError for one that is empty, or that a shell would take for several words.
-    """
-    if not tag or not tag.isprintable() or any(c.isspace() for c in tag):
-        raise InputError(f"tag {quoted(tag)}: expected a name without white space, such as v1.2")
-    return tag
-
-
-def _account() -> str:
-    from getpass import getuser
-
-    from steelyard.store.provenance import _git
-
-    try:
-        return _git(None, "config", "user.name") or getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"
-
-
-def _headline(scores: Scores | None) -> dict[str, Any]:
-    """Truth, questions and the best mean of the primary measure."""
-    if scores is None or not scores.systems:
-        return {"truth": None, "n_questions": None, "measure": None, "mean": None}
-    best = scores.by_mean()[0]
-    return {
-        "truth": scores.signature.truth, "n_questions": len(scores.query_ids), "measure": str(scores.primary),
-        "mean": _finite(float(scores.reported.mean[best, 0])),
-    }  # fmt: skip
-
-
-def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
-    """Means as reports show them first: corrected by labels of people where there are some."""
-    means, names = scores.reported, [str(measure) for measure in scores.measures]
-    return [
-        {
-            "system": system, "measure": name, "mean": _finite(float(means.mean[i, j])),
-            "low": _finite(float(means.low[i, j])), "high": _finite(float(means.high[i, j])),
-            "n": int(scores.n_counted[i, j]),
-        }
-        for i, system in enumerate(scores.systems)
-        for j, name in enumerate(names)
-    ]  # fmt: skip
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _system_row(system: str, origin: Origin) -> dict[str, str | None]:
-    dump = partial(json.dumps, ensure_ascii=False, sort_keys=True)
-    return {
-        "system": system, "config": origin.config, "corpus": origin.fingerprints.get("corpus"),
-        "settings": dump(dict(origin.settings)), "fingerprints": dump(dict(origin.fingerprints)),
-    }  # fmt: skip
-
-
-def _outcome_rows(gate: Any) -> list[dict[str, Any]]:
-    """Outcome of each system of a gate: the gravest of its checks."""
-    outcomes = {
-        system: _gravest([check.outcome for check in gate.checks if check.system == system]) for system in gate.systems
-    }
-    return [
-        {"system": system, "outcome": outcome, "baseline": None if gate.entry is None else gate.entry.id}
-        for system, outcome in outcomes.items()
-    ]
-
-
-def _gravest(outcomes: Collection[str]) -> str | None:
-    return next((own for own in ("fail", "insufficient", "pass") if own in outcomes), None)
-
-
 def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
     groups: dict[int, list[str]] = {}
     for number, value in rows:
@@ -533,11 +341,3 @@ def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
 def _frame(data: Mapping[str, list[Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
     own = {name: pl.Int64 if dtype == _TIME else dtype for name, dtype in schema.items()}
     return pl.DataFrame({name: data[name] for name in own}, schema=own).cast({"time": _TIME})
-
-
-def _microseconds(time: datetime) -> int:
-    return (time.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
-
-
-def _moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)

@@ -26,7 +26,7 @@ from steelyard.base.file_locks import is_at, try_lock
 from steelyard.base.machine import timestamp
 from steelyard.base.own_paths import own_file
 from steelyard.data.folders.manifests import CHUNKS, CONFIG, DOCUMENTS, MANIFEST, OUTPUTS, PARTIAL, read_manifest
-from steelyard.services.addresses import without_secrets
+from steelyard.services.addresses import words_without_secrets
 
 LOCK = ".lock"
 _LONGEST = 1 << 20
@@ -56,7 +56,7 @@ class Holder:
             boot = ""
         program = Path(sys.argv[0])
         command = [program.parent.name if program.name == "__main__.py" else program.name, *sys.argv[1:]]
-        return cls(os.getpid(), socket.gethostname(), boot, timestamp(), shlex.join(without_secrets(command)))
+        return cls(os.getpid(), socket.gethostname(), boot, timestamp(), shlex.join(words_without_secrets(command)))
 
     @classmethod
     def of_json(cls, data: bytes) -> Holder | None:

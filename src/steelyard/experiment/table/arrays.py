@@ -110,6 +110,21 @@ def computed(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: part() if callable(part) else part for key, part in parts.items()}
 
 
+def check_shapes(scores: ScoreArrays) -> None:
+    """Raise   InputError naming an array of scores that lacks values of systems, measures or queries, or has more."""
+    n = {"s": len(scores.systems), "m": len(scores.measures), "q": len(scores.query_ids)}
+    arrays = [(name, getattr(scores, name), axes) for name, axes in AXES.items()]
+    arrays += [("perfect", own, "sq") for own in computed(scores.perfect).values()]
+    arrays += [("ceilings", own, "sq") for own in scores.ceilings.values()]
+    arrays += [("repeats", own[0], "mq") for own in scores.repeats.values()]
+    for name, own, axes in arrays:
+        shape = tuple(n[axis] for axis in axes)
+        if own is not None and own.shape != shape:
+            raise InputError(f"`{name}` of scores has the shape {own.shape}, not {shape}")
+    if len(scores.gold) != n["s"]:
+        raise InputError(f"`gold` of scores has {len(scores.gold)} systems, not {n['s']}")
+
+
 _ROUNDING = 1e-9
 """How far beyond its range a value may be that another program rounded."""
 

@@ -311,7 +311,7 @@ class Scores(ScoreArrays, Result):
             return np.zeros(self.values.shape[:2], np.int64)
         return np.asarray((self.causes == 1 + CAUSES.index(NOT_JUDGED)).sum(axis=2), np.int64)
 
-    @property
+    @cached_property
     def without_gold(self) -> list[Measure]:
         """Measures that no system has a value of, as no question has the gold that they need.
 
