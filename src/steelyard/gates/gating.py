@@ -256,7 +256,7 @@ def gate(
             pl.col("system").is_in(judged), pl.col("measure").is_in(measures) if measures else pl.lit(True)
         ),
         notes=notes | (dict(trust.notes) if trust else {}), origin=origin, n_others=n_others,
-        alarms=alarms, entry=past.entry if past else None,
+        alarms=alarms, entry=past.entry_beside(scores, judged, against) if past else None,
     ).of_scores(scores)  # fmt: skip
 
 

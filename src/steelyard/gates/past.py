@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -19,6 +19,7 @@ from steelyard.measures import Measure
 from steelyard.stats.spread import variance_components
 from steelyard.stats.tests.alarms import expected_luck
 from steelyard.store.entries import PREFIX, Entry
+from steelyard.store.provenance import origins_of
 from steelyard.store.store import VARIABLE, Store
 
 _MOST_ACCEPTED = 20
@@ -33,6 +34,7 @@ class BaselineEntry:
     is_accepted   whether the margin is a budget for all that is lost since
     n_again       measurements of the same that count in its place, as it may have been accepted for its luck
     runs_vary     whether it is known how far runs differ, so that the luck of one run can be reckoned with
+    other_corpus  whether a system that is judged searches other documents than it did
     """
 
     id: str
@@ -40,6 +42,7 @@ class BaselineEntry:
     is_accepted: bool = False
     n_again: int = 0
     runs_vary: bool = False
+    other_corpus: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,7 @@ class Past:
                the accepted run, which may have been accepted for its luck, does not count
     earlier    scores of entries that were accepted before it by the same truth, newest first
     means      system -> measure -> means of other entries by the same truth, whether they passed or not
+    corpora    system -> digest of the documents that it searched, where that is known
     """
 
     entry: BaselineEntry
@@ -59,6 +63,7 @@ class Past:
     again: Sequence[Scores] = ()
     earlier: Sequence[Scores] = ()
     means: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    corpora: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def baseline(self) -> Scores:
@@ -69,6 +74,15 @@ class Past:
     def all_runs(self) -> Scores:
         """The accepted run and those again, by which runs are known to vary."""
         return repeated([self.scores, *self.again])
+
+    def entry_beside(self, scores: Scores, systems: Sequence[str], against: str | None) -> BaselineEntry:
+        """What a gate says of the entry, beside the scores of the systems that it judges.
+
+        against   the baseline's name; None where it is that of each system
+        """
+        own = {system: origin.fingerprints.get("corpus") for system, origin in origins_of(None, scores).items()}
+        pairs = [(own.get(system), self.corpora.get(against or system)) for system in systems]
+        return replace(self.entry, other_corpus=any(None not in pair and pair[0] != pair[1] for pair in pairs))
 
     def luck(self, system: str, measure: Measure, mean: float, n: int, *, sd_runs: float) -> float:
         """How much of the baseline's mean is expected to be luck of its run: 0 where it was measured again.
@@ -118,7 +132,8 @@ def past_of(reference: str, store: object, truth: str | None) -> Past:
         named = BaselineEntry(
             entry.id, entry.tags[-1] if entry.tags else entry.id, bool(entry.accepted), len(again), of_system
         )
-        return Past(named, scores, again, earlier, _means(store, entry))
+        corpora = {name: own["corpus"] for name, own in entry.fingerprints.items() if "corpus" in own}
+        return Past(named, scores, again, earlier, _means(store, entry), corpora)
 
 
 def _sds(scores: Scores) -> Iterator[float]:

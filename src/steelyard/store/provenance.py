@@ -90,9 +90,9 @@ def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
 
 def _folders(result: Any, scores: Scores | None) -> Iterator[tuple[str, RunFolder]]:
     """Name of a system -> its run folder."""
-    weighing = None if scores is None else scores.weighing
-    if weighing is not None:
-        yield from weighing.folders.items()
+    source = None if scores is None else scores.source
+    if source is not None:
+        yield from source.folders.items()
     folder = getattr(result, "folder", None)
     if isinstance(folder, RunFolder):
         yield folder.name, folder

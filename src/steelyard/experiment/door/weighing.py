@@ -337,7 +337,7 @@ class Weighing(Shown):
             corrections={name: correction.of for name, correction in corrections.items() if correction.of},
             causes=self.answers.causes(specs, of_runs[:, : len(specs)]) if of_answers else None,
         )
-        return replace(scores, notes=with_gold_advice(scores, self.gold))
+        return replace(scores, notes=with_gold_advice(scores, self.gold)).from_source(self)
 
     @property
     def _n_unjudged(self) -> Ints:

@@ -50,7 +50,7 @@ COMPONENTS: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 """Columns of `Scores.components`."""
 
-_WEIGHING = "_weighing"
+_WEIGHING, _SOURCE = "_weighing", "_source"
 _OF_FRAME = 5
 """So many columns of the frame are those of `per_query`."""
 
@@ -67,7 +67,7 @@ class Scores(ScoreArrays, Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """State that is pickled: the recipe's digests as they are now, without the inputs that they come from."""
-        state = {name: value for name, value in self.__dict__.items() if name != _WEIGHING}
+        state = {name: value for name, value in self.__dict__.items() if name not in (_WEIGHING, _SOURCE)}
         return {**state, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
 
     @property
@@ -87,6 +87,16 @@ class Scores(ScoreArrays, Result):
     def of_weighing(self, weighing: Any) -> Self:
         """The same, with the Weighing that they come from."""
         self.__dict__[_WEIGHING] = weighing
+        return self.from_source(weighing)
+
+    @property
+    def source(self) -> Any:
+        """The Weighing that these, or scores that they are a part of, come from; None for scores that were read."""
+        return self.__dict__.get(_SOURCE)
+
+    def from_source(self, weighing: Any) -> Self:
+        """The same, with the Weighing that they are some scores of."""
+        self.__dict__[_SOURCE] = weighing
         return self
 
     def __repr__(self) -> str:
@@ -177,7 +187,7 @@ class Scores(ScoreArrays, Result):
             },
             perfect={name: partial(_cells, self.perfect[name], pairs) for name in texts if name in self.perfect},
             ceilings={name: self.ceilings[name][pairs] for name in texts if name in self.ceilings},
-        )  # fmt: skip
+        ).from_source(self.source)  # fmt: skip
 
     def with_percentiles(self, measures: Iterable[str | Measure] | str | Measure) -> Scores:
         """The same scores, and those of some percentiles of their measures that they do not have yet.
@@ -191,7 +201,7 @@ class Scores(ScoreArrays, Result):
         """
         listed = [measures] if isinstance(measures, str | Measure) else measures
         fields = with_percentiles(self, [measure_or_column(measure) for measure in listed])
-        return replace(self, **fields) if fields else self
+        return replace(self, **fields).from_source(self.source) if fields else self
 
     def by_mean(self, measure: int = 0) -> list[int]:
         """Places of the systems, best mean first; of equal ones the one that was named first."""

@@ -21,6 +21,7 @@ from steelyard.reports.views.cautions import NAMED, careful, dangers, shared_doc
 from steelyard.reports.views.gate_notes import (
     DIFFERENCES,
     alarm_rule,
+    corpus_note,
     entry_notes,
     odds_text,
     spent_lines,
@@ -79,8 +80,9 @@ def _brief(gate: Gate, look: Look) -> Iterator[Block]:
 
 
 def _said(gate: Gate, words: Words) -> Iterator[str]:
-    """What was lost since an accepted entry, and how alarms decide."""
+    """What was lost since an accepted entry, whether by other documents, and how alarms decide."""
     yield from spent_lines(gate, words)
+    yield from corpus_note(gate, words)
     yield from alarm_rule(gate, words)
 
 

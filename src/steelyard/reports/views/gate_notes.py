@@ -43,6 +43,12 @@ def _spent(check: Check, words: Words) -> str:
     return words("gate.spent_of", name=check.name, spent=spent, margin=f"{check.limit:g}", low=low, high=high)
 
 
+def corpus_note(gate: Gate, words: Words) -> Iterator[str]:
+    """That other documents were searched than those of the baseline, so that a loss may be theirs."""
+    if gate.entry is not None and gate.entry.other_corpus:
+        yield words("gate.other_corpus", entry=gate.entry.name)
+
+
 def entry_notes(gate: Gate, words: Words) -> Iterator[str]:
     """How the luck of the run that was accepted is reckoned with, and what to do where that cannot be said."""
     entry = gate.entry
