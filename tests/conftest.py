@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Generator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from steelyard.base.file_locks import try_lock
+from steelyard.judges.lexical import readings
 from tests.hypothesis_profiles import PROFILE
 
 os.environ["LC_ALL"] = "C.UTF-8"
@@ -35,6 +37,9 @@ def _connect_here(self: socket.socket, address: Any) -> None:
 
 
 socket.socket.connect = _connect_here  # type: ignore[method-assign]
+
+# The lexical judge forgets with its judge what it has read; here hundreds of judges read the same texts of the example.
+readings.Reading = lru_cache(maxsize=10_000)(readings.Reading)  # type: ignore[assignment, misc]
 
 SUMMARY = "summary"
 """A property that a test records: what is printed after all tests, from whichever process it comes."""

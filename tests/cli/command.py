@@ -4,6 +4,7 @@ Starting an interpreter and importing everything costs more than most commands; 
 """
 
 import importlib
+import inspect
 import io
 import logging
 import os
@@ -109,10 +110,21 @@ def _modules_of(folder: Path) -> list[str]:
     """Imported modules that lie in a folder, but for those of this repository."""
     if Path(__file__).is_relative_to(folder):
         return []
-    start = f"{folder}{os.sep}"
-    return [
-        name for name, module in list(sys.modules.items()) if str(getattr(module, "__file__", "")).startswith(start)
-    ]
+    start, names = f"{folder}{os.sep}", []
+    for name, module in list(sys.modules.items()):
+        if name not in _ELSEWHERE:
+            file = str(getattr(module, "__file__", ""))
+            if file.startswith(start):
+                names.append(name)
+            elif file.startswith(_FOLDERS):
+                _ELSEWHERE.add(name)
+    return names
+
+
+_SOURCES = (Path(inspect.getfile(main)).parents[1], Path(__file__).parents[1])
+_FOLDERS = tuple(f"{folder}{os.sep}" for folder in (sys.prefix, sys.base_prefix, *_SOURCES))
+_ELSEWHERE: set[str] = set()
+"""Modules of these folders, some thousands, whose files are looked at once."""
 
 
 def process(
