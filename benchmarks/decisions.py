@@ -21,6 +21,7 @@ from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.drift import calibrated_table, drift_table, elsewhere_table, likeness_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
+from benchmarks.simulated.histories import alarm_table, history_table, lucky_baseline_table, shape_table
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.leads import lead_table
@@ -42,6 +43,10 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "rare": rare_table,
     "alike": alike_table,
     "needed": needed_table,
+    "histories": history_table,
+    "alarms": alarm_table,
+    "alarm-shapes": shape_table,
+    "baseline-luck": lucky_baseline_table,
     "families": family_table,
     "third-run": third_run_table,
     "primary": primary_table,

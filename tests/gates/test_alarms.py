@@ -176,13 +176,14 @@ class TestStores:
         assert "measured again (2 runs of its commit)" in verdict.text(lang="en", explain=True)
 
     def test_where_runs_vary_the_accepted_mean_regresses_to_those_of_all_entries(self) -> None:
+        base = 0.45 + (BASE - 0.3) / 4  # Values of all runs are from 0 to 1.
         noise = RNG.normal(0, 0.1, (12, 400))
         noise -= noise.mean(axis=1, keepdims=True)
         means = RNG.normal(0, 0.1 / math.sqrt(400), 8)
         for own, mean in zip(noise, means, strict=False):
-            self.add(of(BASE + own + mean))
-        self.add(of(BASE + noise[8] + 0.012), tag="lucky", accept=True)
-        runs = np.stack([BASE + noise[9] + 0.001, BASE + noise[10] - 0.001])
+            self.add(of(base + own + mean))
+        self.add(of(base + noise[8] + 0.012), tag="lucky", accept=True)
+        runs = np.stack([base + noise[9] + 0.001, base + noise[10] - 0.001])
         verdict = gate(
             of(runs.mean(0), runs=runs), baseline="store:accepted", store=self.url, margin=0.02, alarms="1 in 200"
         )
