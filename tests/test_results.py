@@ -19,6 +19,7 @@ from steelyard.bench.run.planning import plan_bench
 from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.preferences import PairwisePlan
 from steelyard.history.confirm import confirm
+from steelyard.history.listing import list_entries, show_entry
 from steelyard.history.wear import Wear, wear
 from steelyard.judges.judging import JudgeOptions
 from steelyard.rag.config import Config
@@ -26,7 +27,8 @@ from steelyard.rag.labelling import LabelOptions
 from steelyard.rag.sweeping import Swept
 from steelyard.rag.weighed_run import WeighedRun, run_and_weigh
 from steelyard.reports.benching import BenchReport
-from steelyard.reports.writing import chosen_format, view_of
+from steelyard.reports.views.view import view_of
+from steelyard.reports.writing import chosen_format
 from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from steelyard.store.store import Store
 from tests.bench.benches import rerank_bench
@@ -78,6 +80,13 @@ def wear_of_history() -> Wear:
     return worn
 
 
+def store(path: Path) -> sy.Store:
+    """One entry, of the scores of two systems."""
+    kept = sy.Store(path / "history.db")
+    kept.add(scores(), tags=["v1"], note="first")
+    return kept
+
+
 MADE: dict[str, Callable[[Path], Result]] = {
     "Agreement": lambda path: sy.agreement(LABELS, n_resamples=50),
     "Bench": rerank_bench,
@@ -91,6 +100,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
+    "History": lambda path: list_entries(store(path)),
     "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
@@ -104,6 +114,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "SampledReview": lambda path: sy.review.sample(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),
     "Scores": lambda path: scores(),
     "SelfTests": lambda path: sy.self_test(n=20),
+    "StoredEntry": lambda path: show_entry(store(path), "latest"),
     "Swept": swept,
     "Wear": lambda path: wear_of_history(),
     "WeighedRun": weighed_run,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from argparse import SUPPRESS
 from importlib import import_module
+from operator import attrgetter
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_a_command_takes_what_is_declared(name: str) -> None:
 def test_a_command_names_what_it_stands_for(command: Command) -> None:
     for name in filter(None, (command.calls, command.makes)):
         module, own = name.split(":")
-        assert callable(getattr(import_module(module), own))
+        assert callable(attrgetter(own)(import_module(module)))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -23,9 +23,8 @@ from steelyard.reports.charts.bench import draw_bench
 from steelyard.reports.views.bench import AXES, bench_sections
 from steelyard.reports.views.bench_tables import TABLES
 from steelyard.reports.views.numbers import money
-from steelyard.reports.views.view import Section
+from steelyard.reports.views.view import Section, view_of
 from steelyard.reports.words import read_words
-from steelyard.reports.writing import view_of
 from tests.bench.benches import CONFIG, MEASURE, axes, frame, load_bench, rerank_bench
 from tests.cli.command import steelyard
 from tests.reports.untranslated import untranslated

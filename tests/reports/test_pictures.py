@@ -19,8 +19,8 @@ from steelyard.reports.views.gate import gate_picture
 from steelyard.reports.views.picture import Intervals, Mark, Part, Shares
 from steelyard.reports.views.ratings import ratings_picture
 from steelyard.reports.views.scores import scores_picture
+from steelyard.reports.views.view import view_of
 from steelyard.reports.words import read_words
-from steelyard.reports.writing import view_of
 from tests.gates.stated import stated
 from tests.reports.pages import check_nothing_loads
 from tests.reports.reports import EVIL

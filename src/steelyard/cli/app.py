@@ -7,7 +7,7 @@ from functools import partial
 
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
-from steelyard.cli.commands import COMMANDS, GROUPS, SECTIONS
+from steelyard.cli.commands import ALONE, COMMANDS, GROUPS, SECTIONS
 from steelyard.cli.parser import overview
 from steelyard.cli.translation import LANGUAGE_OPTION, asked_languages, language_of, without_language
 from steelyard.reports.words import check_language
@@ -64,6 +64,8 @@ def command_of(words: list[str]) -> Callable[[], int | None]:
 
 def _split(words: list[str]) -> tuple[str, list[str]]:
     """The name of the command, or of a group whose command is not named, and the words behind it."""
+    if words and words[0] in ALONE and (len(words) == 1 or (words[1].startswith("-") and words[1] not in _HELP)):
+        return ALONE[words[0]], words[1:]
     if words and words[0] in GROUPS:
         command = " ".join(words[:2])
         return (command, words[2:]) if command in COMMANDS else (words[0], words[1:])

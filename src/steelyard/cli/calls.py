@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def prepare(command: Command, values: dict[str, Any], typed: Sequence[str] = ())
 def _named(name: str) -> Any:
     """The object that MODULE:NAME names."""
     module, _, own = name.partition(":")
-    return getattr(import_module(module), own)
+    return attrgetter(own)(import_module(module))
 
 
 def _paths(value: object) -> list[str]:

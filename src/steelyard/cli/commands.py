@@ -286,7 +286,7 @@ COMMANDS = {
                 "--stage", dest="stages",
                 help="List the questions of a stage or outcome, e.g. not_retrieved; may be repeated.",
             ),
-            options.SECTIONS_FORMAT, options.OUTPUT, *declared(*VERBS["diagnose"]), *options.SHOWN,
+            options.SECTIONS_FORMAT, options.OUTPUT, *declared(*VERBS["diagnose"]), *options.RECORDED, *options.SHOWN,
         ],
         runs.diagnose, "steelyard.diagnosis.diagnosing:diagnose", "steelyard.diagnosis.diagnosing:Diagnosis",
     ),
@@ -337,6 +337,52 @@ COMMANDS = {
             options.LANG,
         ],
         runs.comment, "steelyard.services.pull_requests:comment",
+    ),
+    "history list": Command(
+        "List the newest entries of a store; `steelyard history` alone does it too.",
+        [
+            argument(
+                "--kind", help="Of this kind: scores, run, sweep, bench, verdicts, comparison, gate, report, review."
+            ),
+            argument("--tag", help="With this tag."),
+            argument("--since", help="Since a date or time: 2026-05-01."),
+            argument("--measure", "-m", help="With a mean of this measure, which is shown."),
+            argument("-n", type=int, metavar="N", help="So many at most (20)."),
+            options.HISTORY_STORE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        history.entries, "steelyard.history.listing:list_entries", "steelyard.history.listing:History",
+    ),
+    "history show": Command(
+        "Show an entry: what was recorded, from which commit, with which settings.",
+        [options.ENTRY, options.HISTORY_STORE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN],
+        history.show, "steelyard.history.listing:show_entry", "steelyard.history.listing:StoredEntry",
+    ),
+    "history accept": Command(
+        "Accept an entry as the baseline of later gates: `--baseline store:accepted`.",
+        [
+            options.ENTRY, argument("--why", help="Why, for those who read it later."),
+            argument("--who", help="Who accepts it; the name that git has by default."),
+            options.HISTORY_STORE, options.LANG,
+        ],
+        history.accept, "steelyard.store.store:Store.accept",
+    ),
+    "history tag": Command(
+        "Give an entry tags, by which it is found: tag=NAME.",
+        [
+            options.ENTRY, argument("tags", nargs="+", help="Names without white space, such as v1.2."),
+            options.HISTORY_STORE, options.LANG,
+        ],
+        history.tag, "steelyard.store.store:Store.tag",
+    ),
+    "history remove": Command(
+        "Remove entries, and what no other entry uses.",
+        [
+            argument("entries", nargs="+", help="Ids, or beginnings of them; tag=NAME."),
+            flag("--yes", "-y", help="Ask nothing."),
+            flag("--force", help="Remove those too that were accepted as a baseline."),
+            options.HISTORY_STORE, options.LANG,
+        ],
+        history.remove, "steelyard.history.listing:remove",
     ),
     "measures": Command(
         "List every measure: definition, range, source, aliases.",
@@ -541,17 +587,20 @@ A name of two words is that of a command in a group.
 
 GROUPS = {
     "review": "May the judge be believed? People decide about a sample of what it judged.",
-    "history": "What entries of a store say together: luck, and questions that were held out.",
+    "history": "What was measured before? Results over time, in a store.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
+
+ALONE = {"history": "history list"}
+"""The first word of commands that belong together -> the command that it is without another word."""
 
 SECTIONS = {
     "start": ("demo", "init", "run", "evaluate", "compare", "report", "gate"),
     "gold": ("label", "agreement"),
     "judges": ("judge", "selftest", "review"),
+    "results over time": ("history",),
     "rerankers and load": ("bench",),
-    "over time": ("history",),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

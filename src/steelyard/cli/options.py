@@ -172,11 +172,14 @@ TAGS = replace(
     section=_RECORDED,
 )
 NOTE = replace(argument("--note", help="A note on the entry in the store."), section=_RECORDED)
+HISTORY_STORE = argument(
+    "--store",
+    metavar="URL",
+    help="The store: a file, or postgresql://USER@HOST/NAME; by default STEELYARD_STORE, else history.db here.",
+)
+ENTRY = argument("entry", help="An id, or a beginning of one; latest, accepted or tag=NAME.")
 RECORDED = (STORE, TAGS, NOTE)
 """Options of commands whose results a store holds; `cli/recording.py` takes them."""
-HISTORY_STORE = argument(
-    "--store", help="The store: a file, or postgresql://USER@HOST/NAME; by default that of STEELYARD_STORE."
-)
 ENTRY_MEASURE = argument("--measure", "-m", help="e.g. ndcg@10; by default the primary one of the entry.")
 SHOWN = (EXPLAIN, LANG)
 """Options that choose how a terminal shows a result."""

@@ -116,7 +116,8 @@ def report(
     from steelyard.data.folders.manifests import find_bench_folder
     from steelyard.reports.page.slide import slide_format
     from steelyard.reports.report import Report
-    from steelyard.reports.writing import format_of, view_of
+    from steelyard.reports.views.view import view_of
+    from steelyard.reports.writing import format_of
 
     lang, formats = call.words.code, view_of(Report).formats
     is_bench = not runs and find_bench_folder(truth) is not None

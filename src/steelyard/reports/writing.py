@@ -7,7 +7,6 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
@@ -25,14 +24,8 @@ from steelyard.reports.formats.blocks import blocks_markdown, blocks_terminal, s
 from steelyard.reports.html.notebook import displayer
 from steelyard.reports.html.piece import piece_html
 from steelyard.reports.html.sections import sections_html
-from steelyard.reports.views.view import Look, Section, View
+from steelyard.reports.views.view import Look, Section, view_of
 from steelyard.reports.words import read_words
-
-
-def view_of(kind: type[Shown]) -> View[Any]:
-    """The view of a kind of result."""
-    views: Mapping[type[Shown], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
-    return next(views[base] for base in kind.__mro__ if base in views)
 
 
 def chosen_format(kind: type[Result], output: str | Path | None, format: str | None) -> str:

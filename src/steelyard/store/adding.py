@@ -94,11 +94,11 @@ def _plain_command(command: str) -> str:
 def _headline(scores: Scores | None) -> dict[str, Any]:
     """Truth, questions and the best mean of the primary measure."""
     if scores is None or not scores.systems:
-        return {"truth": None, "n_questions": None, "measure": None, "mean": None}
+        return {"truth": None, "n_questions": None, "measure": None, "mean": None, "best": None}
     best = scores.by_mean()[0]
     return {
         "truth": scores.signature.truth, "n_questions": len(scores.query_ids), "measure": str(scores.primary),
-        "mean": _finite(float(scores.reported.mean[best, 0])),
+        "mean": _finite(float(scores.reported.mean[best, 0])), "best": scores.systems[best],
     }  # fmt: skip
 
 

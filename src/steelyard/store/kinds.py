@@ -41,6 +41,9 @@ _ENTRY_KINDS = {
     "Verdicts": "verdicts", "ReviewReport": "review",
 }  # fmt: skip
 
+KINDS = tuple(dict.fromkeys(_ENTRY_KINDS.get(name, name.lower()) for name in [*_HOMES, *_WITHIN, VERDICTS]))
+"""Kinds of entries."""
+
 
 def is_held(result: object) -> bool:
     """True if a store holds such a result."""

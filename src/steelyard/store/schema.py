@@ -44,6 +44,7 @@ ENTRIES = Table(
     Column("n_questions", Integer),
     Column("measure", String),
     Column("mean", Float),
+    Column("best", String),
     Column("n_systems", Integer, nullable=False),
     Column("versions", String, nullable=False),
     Index("entries_by_time", "time"),

@@ -18,7 +18,7 @@ class StoreTable(BaseModel):
     """Where results are recorded, and by which tags; a relative file counts from the folder of the TOML."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: Annotated[str, Field(min_length=1), Words(_URL, "history.db")]
+    url: Annotated[str, Field(min_length=1), Words(_URL)]
     tags: Annotated[list[str], Words('a list of tags, such as ["nightly"]')] = []
 
     @classmethod

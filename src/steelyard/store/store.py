@@ -24,10 +24,10 @@ VARIABLE = "STEELYARD_STORE"
 """Variable of the environment that names the store where nothing else does."""
 
 _TIME = pl.Datetime("us", "UTC")
-_ENTRIES: Mapping[str, Any] = {
+ENTRY_COLUMNS: Mapping[str, Any] = {
     "id": pl.String, "time": _TIME, "kind": pl.String, "command": pl.String, "commit": pl.String, "dirty": pl.Boolean,
     "tags": pl.List(pl.String), "note": pl.String, "systems": pl.Int64, "measure": pl.String, "mean": pl.Float64,
-    "truth": pl.String, "n_questions": pl.Int64, "outcome": pl.String, "accepted": pl.Boolean,
+    "best": pl.String, "truth": pl.String, "n_questions": pl.Int64, "outcome": pl.String, "accepted": pl.Boolean,
 }  # fmt: skip
 _MEANS: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "kind": pl.String, "commit": pl.String, "dirty": pl.Boolean, "truth": pl.String,
@@ -123,8 +123,8 @@ class Store:
 
     def entries(self) -> pl.DataFrame:
         """One row an entry, newest first: id, time, kind, command, commit, dirty, tags, note, systems (how many),
-        measure and mean (the best mean of the primary measure), truth, n_questions, outcome (of gates, the gravest),
-        accepted.
+        measure, mean and best (the best mean of the primary measure, and whose it is), truth, n_questions, outcome (of
+        gates, the gravest), accepted.
         """
         from sqlalchemy import func, select
 
@@ -132,23 +132,23 @@ class Store:
 
         c = ENTRIES.c
         own = select(c.id, c.time, c.kind, c.command, c.git_commit, c.dirty, c.note, c.n_systems, c.measure, c.mean,
-                     c.truth, c.n_questions, c.number).order_by(c.time.desc(), c.number.desc())  # fmt: skip
+                     c.best, c.truth, c.n_questions, c.number).order_by(c.time.desc(), c.number.desc())  # fmt: skip
         with self._database.reading() as connection:
             rows = connection.execute(own).all()
             tags = _grouped(connection.execute(select(TAGS.c.entry, TAGS.c.tag)))
             outcomes = _grouped(connection.execute(select(OUTCOMES.c.entry, OUTCOMES.c.outcome)))
             accepted = {row[0] for row in connection.execute(select(func.distinct(ACCEPTANCES.c.entry)))}
-        columns = list(zip(*rows, strict=True)) or [()] * 13
+        columns = list(zip(*rows, strict=True)) or [()] * 14
         number = columns.pop()
-        names = ("id", "time", "kind", "command", "commit", "dirty", "note", "systems", "measure", "mean", "truth",
-                 "n_questions")  # fmt: skip
+        names = ("id", "time", "kind", "command", "commit", "dirty", "note", "systems", "measure", "mean", "best",
+                 "truth", "n_questions")  # fmt: skip
         data = dict(zip(names, map(list, columns), strict=True))
         data |= {
             "tags": [tags.get(n, []) for n in number],
             "outcome": [gravest(outcomes.get(n, ())) for n in number],
             "accepted": [n in accepted for n in number],
         }
-        return _frame(data, _ENTRIES)
+        return _frame(data, ENTRY_COLUMNS)
 
     def entry(self, ref: str, *, truth: str | None = None) -> Entry:
         """The entry of a reference: an id or a beginning of one, latest, accepted, or tag=NAME (the newest with it).
@@ -194,12 +194,12 @@ class Store:
         scores: Scores = self.result(entry.id, names[0])
         return scores
 
-    def means(self, measure: str | None = None, system: str | None = None) -> pl.DataFrame:
+    def means(self, measure: str | None = None, system: str | None = None, *, entry: str | None = None) -> pl.DataFrame:
         """One row for each entry, system and measure, oldest first.
 
         Columns: entry, time, kind, commit, dirty, truth, config and corpus (digests of the system's configuration and
         of its documents, where they are known), system, measure, mean, low, high (its 95% interval), n.
-        measure, system   only these
+        measure, system, entry   only these
         """
         from sqlalchemy import and_, select
 
@@ -207,7 +207,8 @@ class Store:
 
         c, m = ENTRIES.c, MEANS.c
         same = and_(SYSTEMS.c.entry == m.entry, SYSTEMS.c.system == m.system)
-        wanted = [column == value for column, value in ((m.measure, measure), (m.system, system)) if value is not None]
+        asked = ((m.measure, measure), (m.system, system), (c.id, entry))
+        wanted = [column == value for column, value in asked if value is not None]
         query = (
             select(c.id, c.time, c.kind, c.git_commit, c.dirty, c.truth, SYSTEMS.c.config, SYSTEMS.c.corpus, m.system,
                    m.measure, m.mean, m.low, m.high, m.n)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.errors import InputError
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.base.short_repr import plural
@@ -49,6 +50,8 @@ COMPONENTS: dict[str, pl.DataType | type[pl.DataType]] = {
     "sd_runs": pl.Float64, "least": pl.Float64, "greatest": pl.Float64,
 }  # fmt: skip
 """Columns of `Scores.components`."""
+
+T = TypeVar("T")
 
 _WEIGHING, _SOURCE = "_weighing", "_source"
 _OF_FRAME = 5
@@ -188,6 +191,25 @@ class Scores(ScoreArrays, Result):
             perfect={name: partial(_cells, self.perfect[name], pairs) for name in texts if name in self.perfect},
             ceilings={name: self.ceilings[name][pairs] for name in texts if name in self.ceilings},
         ).from_source(self.source)  # fmt: skip
+
+    def renamed(self, names: Mapping[str, str]) -> Scores:
+        """The same with other names of some systems.
+
+        Raises   InputError for a name that two systems would have.
+        """
+        systems = [names.get(system, system) for system in self.systems]
+        if len(set(systems)) < len(systems):
+            raise InputError(f"two systems would be called {max(systems, key=systems.count)!r}; choose other names")
+
+        def of(mapping: Mapping[str, T]) -> dict[str, T]:
+            return {names.get(system, system): own for system, own in mapping.items()}
+
+        runs, verdicts = (self.recipe_parts.get(key, {}) for key in ("runs", "verdicts"))
+        by_system = {"runs": lambda: of(runs() if callable(runs) else runs), "verdicts": of(verdicts)}
+        return replace(
+            self, systems=systems, repeats=of(self.repeats), notes=of(self.notes), corrections=of(self.corrections),
+            recipe_parts={key: by_system.get(key, part) for key, part in self.recipe_parts.items()},
+        )  # fmt: skip
 
     def with_percentiles(self, measures: Iterable[str | Measure] | str | Measure) -> Scores:
         """The same scores, and those of some percentiles of their measures that they do not have yet.

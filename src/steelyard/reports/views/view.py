@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -225,3 +226,9 @@ class View(Generic[R]):
             there = f"; there are {', '.join(self.options)}" if self.options else ""
             raise InputError(f"{self.name} has no option {odd[0]!r}{there}")
         return format
+
+
+def view_of(kind: type[Shown]) -> View[Any]:
+    """The view of a kind of result."""
+    views: Mapping[type[Shown], View[Any]] = import_module(f"steelyard.reports.{kind.VIEW}").VIEWS
+    return next(views[base] for base in kind.__mro__ if base in views)

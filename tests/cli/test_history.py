@@ -1,0 +1,116 @@
+"""The commands that read a store."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from tests.cli.command import complaint, printed, steelyard
+
+pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
+
+TRUTH = {f"q{i}": {"a": 1} for i in range(30)}
+OLD, NEW = ({query: [first, "c"] for query in TRUTH} for first in "ab")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with scores of two systems, tagged v1, and a gate that failed."""
+    with sy.Store(tmp_path / "history.db") as store:
+        scores = sy.evaluate(TRUTH, {"old": OLD, "new": NEW}, ["mrr", "recall@5"])
+        about = {"commit": "c0ffee1234", "dirty": True, "command": "evaluate t.json old.json"}
+        store.add(scores, tags=["v1"], note="first", time=datetime(2026, 5, 1, tzinfo=UTC), **about)
+        store.add(sy.gate(scores, baseline="old", margin=0.01), time=datetime(2026, 6, 1, tzinfo=UTC))
+    return tmp_path
+
+
+def ids(folder: Path) -> list[str]:
+    with sy.Store(folder / "history.db") as store:
+        return store.entries()["id"].to_list()
+
+
+def test_entries_are_listed_newest_first(folder: Path) -> None:
+    text = printed("history", cwd=folder)
+    gate, scores = ids(folder)
+    assert text.startswith("2 entries in history.db, the newest of 2026-06-01\n")
+    rows = [line.split() for line in text.splitlines() if line.startswith((gate[:7], scores[:7]))]
+    assert [row[0] for row in rows] == [gate[:7], scores[:7]]
+    assert {"gate", "FAIL", "old", "+1"} <= {*rows[0]}
+    assert {"scores", "c0ffee1*", "v1"} <= {*rows[1]}
+    assert text.endswith(f"Next: steelyard history show {gate}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "n"),
+    [("--kind gate", 1), ("--tag v1", 1), ("--tag v2", 0), ("--since 2026-05-15", 1), ("-m recall@5", 2), ("-n 1", 1)],
+)
+def test_entries_are_filtered(folder: Path, words: str, n: int) -> None:
+    listed = json.loads(printed("history", *words.split(), "-f", "json", cwd=folder))
+    assert len(listed["entries"]) == n
+    assert listed["total"] == 2
+    if words == "-m recall@5":
+        assert [(entry["measure"], entry["mean"]) for entry in listed["entries"]] == [("recall@5", 1.0)] * 2
+
+
+def test_mistakes_in_filters_are_named(folder: Path) -> None:
+    assert "did you mean gate?" in complaint("history", "--kind", "gates", cwd=folder)
+    assert "expected a date or time" in complaint("history", "--since", "May", cwd=folder)
+    assert "no command is called 'history shw'; did you mean history show?" in complaint("history", "shw", cwd=folder)
+
+
+def test_an_empty_folder_says_how_to_begin(tmp_path: Path) -> None:
+    text = printed("history", cwd=tmp_path)
+    assert "steelyard evaluate TRUTH RUN --store history.db" in text
+    assert "结果库" not in text
+    assert "还没有内容" in printed("history", "--lang", "zh", cwd=tmp_path)
+    assert "there is no store; begin one" in complaint("history", "--store", "typo.db", cwd=tmp_path)
+    assert "there is no store; begin one" in complaint("history", "show", "latest", cwd=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_entry_is_shown_with_its_result(folder: Path) -> None:
+    text = printed("history", "show", "tag=v1", cwd=folder)
+    for part in ("steelyard evaluate t.json old.json", "Commit c0ffee1234, with changes", "Tags: v1", "Note: first",
+                 "30 questions", "mrr", "recall@5"):  # fmt: skip
+        assert part in text, part
+    data = json.loads(printed("history", "show", "latest", "-f", "json", cwd=folder))
+    assert data["entry"]["kind"] == "gate"
+    assert data["result"]["outcome"] == "fail"
+    assert {row["measure"] for row in data["means"]} == {"mrr", "recall@5"}
+    printed("history", "show", "latest", "-o", "entry.html", cwd=folder)
+    assert "<table" in (folder / "entry.html").read_text(encoding="utf-8")
+    assert "Versions" in printed("history", "show", "latest", "-v", cwd=folder)
+
+
+def test_entries_are_accepted_and_tagged(folder: Path) -> None:
+    gate, scores = ids(folder)
+    assert f"Accepted {scores} in history.db, by Ada" in printed(
+        "history", "accept", scores[:6], "--who", "Ada", "--why", "the release", cwd=folder
+    )
+    assert "has the tags v1, v2" in printed("history", "tag", "accepted", "v2", cwd=folder)
+    assert "Accepted by Ada, " in printed("history", "show", "tag=v2", cwd=folder)
+    assert "no accepted" not in printed("history", cwd=folder)
+    assert "was accepted as a baseline" in complaint("history", "remove", scores, gate, "--yes", cwd=folder)
+    assert ids(folder) == [gate, scores]
+    assert "Removed 1 entry" in printed("history", "remove", scores, "--yes", "--force", cwd=folder)
+
+
+def test_removing_asks_first(folder: Path) -> None:
+    gate, scores = ids(folder)
+    assert "add --yes" in complaint("history", "remove", gate, cwd=folder)
+    assert "no entry 'ffff'" in complaint("history", "remove", gate, "ffff", "--yes", cwd=folder)
+    assert ids(folder) == [gate, scores]
+    printed("history", "remove", gate, gate[:8], "--yes", cwd=folder)
+    assert ids(folder) == [scores]
+
+
+def test_questions_before_removing_are_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["", "y"])
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+    monkeypatch.setattr("steelyard.cli.history._is_terminal", lambda: True)
+    first, second = (steelyard("history", "remove", "latest", cwd=folder) for _ in range(2))
+    assert [first.returncode, second.returncode, len(ids(folder))] == [1, 0, 1]
