@@ -128,7 +128,7 @@ def baseline_checks(
 def best_checks(sides: Sides, *, profile: Profile | None, test: MarginTest) -> Iterator[Check]:
     """That a system is not worse by two margins than the best entry that was accepted before the baseline.
 
-    A margin is lost anew after each acceptance, and this bounds the sum.  The best one is that with the best mean on
+    Each acceptance allows for another margin, and this bounds the sum.  The best one is that with the best mean on
     the questions that both have; where that is the baseline itself, there is no such check, nor of percentiles.
 
     test   of one margin; its level is shared among the accepted entries, as the best of them was lucky too
@@ -142,7 +142,9 @@ def best_checks(sides: Sides, *, profile: Profile | None, test: MarginTest) -> I
         better = _better(profile, measure)
         pairs = [_Paired.of(sides, measure, better)]
         for scores in earlier:
-            against = sides.against if sides.against in scores.systems else scores.systems[0]
+            against = scores.systems[0] if len(scores.systems) == 1 else sides.against
+            if against not in scores.systems:
+                continue
             pairs.append(_Paired.of(replace(sides, other=scores, against=against, past=None), measure, better))
         pairs = [pair for pair in pairs if pair.too_few(test.min_questions) is None]
         best = max(pairs, key=lambda pair: pair.upward(*[float(pair.baseline.mean())] * 2)[0], default=None)
@@ -258,12 +260,15 @@ class _Paired:
 
     @property
     def luck(self) -> float:
-        """How much of the baseline's mean is expected to be luck of the run for which it was accepted."""
+        """How much of the baseline's mean is expected to be luck of the run for which it was accepted.
+
+        Means of other entries are of all questions: 0 where some of the baseline's have no partner.
+        """
         past = self.sides.past
-        if past is None or self.sides.are_identical or not self.n:
+        if past is None or self.sides.are_identical or not self.n or self.left_out[1]:
             return 0.0
-        mean = float(self.baseline.mean())
-        return past.luck(self.sides.against, self.measure, mean, self.n, sd_runs=self.sd_runs)
+        means = float(self.baseline.mean()), float(self.values.mean())
+        return past.luck(self.sides.against, self.measure, means, self.n, sd_runs=self.sd_runs)
 
     def check(self, kind: CheckKind, reason: CheckReason, limit: float, **numbers: Any) -> Check:
         """A check of the pair, with the numbers that it came to."""

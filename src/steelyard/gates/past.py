@@ -16,6 +16,7 @@ from steelyard.base.errors import InputError
 from steelyard.experiment.table.repeats import repeated
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
+from steelyard.stats.samples import ROUNDING
 from steelyard.stats.spread import variance_components
 from steelyard.stats.tests.alarms import expected_luck
 from steelyard.store.entries import PREFIX, Entry
@@ -84,13 +85,16 @@ class Past:
         pairs = [(own.get(system), self.corpora.get(against or system)) for system in systems]
         return replace(self.entry, other_corpus=any(None not in pair and pair[0] != pair[1] for pair in pairs))
 
-    def luck(self, system: str, measure: Measure, mean: float, n: int, *, sd_runs: float) -> float:
+    def luck(self, system: str, measure: Measure, means: tuple[float, float], n: int, *, sd_runs: float) -> float:
         """How much of the baseline's mean is expected to be luck of its run: 0 where it was measured again.
 
-        mean      of n questions;   sd_runs   of the value of one question, from either side; NaN where none is known
+        means     of the baseline and of what is judged, whose own entry does not count, of n questions
+        sd_runs   of the value of one question, from either side; NaN where none is known
         Returns   in the unit of the measure: above 0 where higher is better, else below
         """
-        others = self.means.get(system, {}).get(str(measure), ())
+        mean, judged = means
+        listed = self.means.get(system, {}).get(str(measure), ())
+        others = [other for other in listed if not math.isclose(other, judged, rel_tol=ROUNDING)]
         if self.again or math.isnan(sd_runs) or not n:
             return 0.0
         sign = 1 if measure.definition.higher_is_better else -1
@@ -161,7 +165,8 @@ def _again(store: Store, entry: Entry, scores: Scores) -> Iterator[Scores]:
         except InputError:
             continue  # Other systems or questions: no repeat of it.
         # The same run that was recorded twice, such as by `evaluate` and `gate`, is no second measurement.
-        if digests.isdisjoint(own.run_digest(system) for system in own.systems):
+        has_all = set(map(str, scores.measures)) <= set(map(str, own.measures))
+        if has_all and digests.isdisjoint(own.run_digest(system) for system in own.systems):
             yield own
 
 
@@ -179,8 +184,9 @@ def _accepted_before(store: Store, entry: Entry) -> list[str]:
 def _means(store: Store, entry: Entry) -> dict[str, dict[str, list[float]]]:
     """System -> measure -> means of all other entries by the same truth; a run that was recorded twice counts once."""
     rows = store.means().filter((pl.col("truth") == entry.truth) & pl.col("mean").is_not_null())
-    own = rows.filter(entry=entry.id).select("system", "measure", "mean")
-    others = rows.join(own, on=["system", "measure", "mean"], how="anti").unique(
+    own = rows.filter(entry=entry.id)
+    of_as_many = rows.join(own.select("system", "measure", "n"), on=["system", "measure", "n"])
+    others = of_as_many.join(own, on=["system", "measure", "mean"], how="anti").unique(
         ["commit", "config", "system", "measure", "mean"], maintain_order=True
     )
     means: dict[str, dict[str, list[float]]] = {}

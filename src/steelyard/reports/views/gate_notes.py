@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from steelyard.gates.checks import Check
@@ -32,7 +33,7 @@ def spent_lines(gate: Gate, words: Words) -> Iterator[str]:
         return
     for system in gate.systems:
         own = [check for check in gate.checks if (check.system, check.kind) == (system, "baseline")]
-        if listed := [_spent(check, words) for check in own if check.value == check.value]:
+        if listed := [_spent(check, words) for check in own if not math.isnan(check.value)]:
             entry = gate.entry.name if len(gate.systems) == 1 else f"{gate.entry.name}, {system}"
             yield words("gate.spent", entry=entry, listed=words("list.semicolon").join(listed))
 
