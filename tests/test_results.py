@@ -19,6 +19,7 @@ from steelyard.bench.run.planning import plan_bench
 from steelyard.experiment.judging import judge_run, plan_judging
 from steelyard.experiment.preferences import PairwisePlan
 from steelyard.history.confirm import confirm
+from steelyard.history.difference import difference
 from steelyard.history.listing import list_entries, show_entry
 from steelyard.history.wear import Wear, wear
 from steelyard.judges.judging import JudgeOptions
@@ -98,6 +99,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Confirmation": lambda path: confirm(history()),
     "Design": lambda path: sy.plan(difference=0.05, sd=0.25),
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
+    "EntryDifference": lambda path: difference(past := history(), *past.entries()["id"]),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
     "History": lambda path: list_entries(store(path)),

@@ -18,6 +18,7 @@ from steelyard.experiment.self_testing import SelfTestOptions
 from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
 from steelyard.history.confirm import confirm
+from steelyard.history.difference import difference
 from steelyard.history.wear import wear
 from steelyard.judges.judging import JudgeOptions
 from steelyard.judges.people.review import Decision
@@ -48,7 +49,7 @@ INTERACTIVE = {"chat", "comment", "demo", "init"}
 Call = Callable[[], str]
 
 
-def _of_store(function: Callable[..., Any], *arguments: str, **options: str) -> Any:
+def _of_store(function: Callable[..., Any], *arguments: str, **options: Any) -> Any:
     with sy.Store("history.db") as store:
         return function(store, *arguments, **options)
 
@@ -261,6 +262,18 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: _of_store(confirm, "latest", against="tag=old", measure="mrr", system="hybrid").text(
                 "markdown", lang="en"
             ),
+        ),
+    ],
+    "history diff": [
+        (
+            "tag=old latest --store history.db",
+            lambda: _of_store(difference, "tag=old", "latest").text(lang="en", width=80),
+        ),
+        (
+            "latest tag=old -m mrr --margin 0.1 --store history.db -f html",
+            lambda: _of_store(
+                difference, "latest", "tag=old", measures=["mrr"], margin=0.1
+            ).text("html", lang="en"),
         ),
     ],
     "history wear": [

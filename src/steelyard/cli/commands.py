@@ -467,6 +467,19 @@ COMMANDS = {
         ],
         history.confirm, "steelyard.history.confirm:confirm", "steelyard.history.confirm:Confirmation",
     ),
+    "history diff": Command(
+        "What differs between two entries, and what it did: settings, documents, scores in pairs, movers.",
+        [
+            argument("first", help="An entry: an id, latest, accepted or tag=NAME."),
+            argument("second", help="The entry that is compared with it."),
+            argument(
+                "--system", help="Of both entries; by default the best of the second that both have."
+            ),
+            options.MEASURES, argument("--margin", type=float, help="Largest loss that does not matter, e.g. 0.01."),
+            options.HISTORY_STORE, options.REVIEW_FORMAT, options.OUTPUT, *options.SHOWN,
+        ],
+        history.diff, "steelyard.history.difference:difference", "steelyard.history.difference:EntryDifference",
+    ),
     "history wear": Command(
         "Say how many configurations were tried on the same questions, and what luck explains of the best one's lead.",
         [

@@ -95,6 +95,13 @@ def confirm(call: Call, ref: str, *, store: str | None, **options: Any) -> int:
     return REFUSED if confirmation.agrees is None else 0
 
 
+def diff(call: Call, first: str, second: str, *, store: str | None, **options: Any) -> None:
+    """Compare two entries: what was changed, and what it did to the scores."""
+    with open_store(store) as opened:
+        difference = call.function(opened, first, second, **options)
+    call.write(difference)
+
+
 def wear(call: Call, *, store: str | None, **options: Any) -> None:
     """Say how worn the questions of a store are."""
     with open_store(store) as opened:

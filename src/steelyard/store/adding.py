@@ -17,9 +17,10 @@ from steelyard.experiment.table.scores import Scores
 from steelyard.judges.asking import whole_characters
 from steelyard.services.addresses import words_without_secrets
 from steelyard.store.blobs import Bundle
+from steelyard.store.documents import document_frames
 from steelyard.store.entries import microseconds
 from steelyard.store.kinds import keep, kind_of, results_of
-from steelyard.store.provenance import Origin, origins_of, versions_of
+from steelyard.store.provenance import Origin, folders_of, origins_of, versions_of
 
 
 def insert_entry(connection: Any, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
@@ -48,6 +49,7 @@ def rows_of(
     """
     kind, parts = kind_of(result), results_of(result)
     scores = next((part for part in parts.values() if isinstance(part, Scores)), None)
+    parts |= document_frames((folder for _, folder in folders_of(result, scores)), scores)
     bundle, origins = Bundle(), origins_of(result, scores)
     held = {name: keep(part, bundle) for name, part in parts.items()}
     row = {

@@ -76,7 +76,7 @@ def account_name() -> str:
 
 def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
     """System -> where it comes from, of the systems of a result."""
-    folders = dict(_folders(result, scores))
+    folders = dict(folders_of(result, scores))
     if scores is None:
         return {name: _origin(folder, {}) for name, folder in folders.items()}
     judges = _judges(scores)
@@ -88,7 +88,7 @@ def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
     }  # fmt: skip
 
 
-def _folders(result: Any, scores: Scores | None) -> Iterator[tuple[str, RunFolder]]:
+def folders_of(result: Any, scores: Scores | None) -> Iterator[tuple[str, RunFolder]]:
     """Name of a system -> its run folder."""
     source = None if scores is None else scores.source
     if source is not None:
@@ -126,7 +126,7 @@ def _digest(value: object) -> str:
 def versions_of(result: Any, scores: Scores | None) -> dict[str, str]:
     """Library -> version: those that the runs of a result used, this Steelyard and Python."""
     versions = {"steelyard": __version__, "python": platform.python_version()}
-    for _, folder in _folders(result, scores):
+    for _, folder in folders_of(result, scores):
         libraries = folder.manifest.get("libraries")
         versions |= {str(name): str(own) for name, own in libraries.items()} if isinstance(libraries, Mapping) else {}
     return versions

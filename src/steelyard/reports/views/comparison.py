@@ -90,7 +90,7 @@ def _brief(comparison: Comparison, look: Look, *, movers: bool = False) -> Itera
     movers   whether the questions that moved were asked for
     """
     yield Text(headline(comparison, look.words), "bold")
-    sheets = [_brief_sheet(comparison, look.words)]
+    sheets = [brief_sheet(comparison, look.words)]
     sheets += [replace(sheet, notes=[]) for sheet in segment_sheets(comparison, look.words)]
     sheets[-1].notes += careful(comparison_cautions(comparison, look.words), look)
     yield from sheets
@@ -98,7 +98,7 @@ def _brief(comparison: Comparison, look: Look, *, movers: bool = False) -> Itera
         yield Text(changes_text(changes, look.words, width=look.width).removesuffix("\n"), "laid out")
 
 
-def _brief_sheet(comparison: Comparison, words: Words) -> Sheet:
+def brief_sheet(comparison: Comparison, words: Words) -> Sheet:
     """The primary measure in full, of all others the means, marked where systems differ from the reference."""
     primary = comparison.primary
     names = ("questions", "mean", "value", "difference", "interval", "p", "verdict")
