@@ -13,12 +13,14 @@ from steelyard.base.errors import InputError, MeasureError, OutputError, StageEr
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.run_lock import run_lock
+from steelyard.data.hold_out import is_held_out
 from steelyard.experiment.door.evaluation import evaluate
 from steelyard.measures.registry import Definition
 from steelyard.rag.config import Config
 from steelyard.rag.sweeping import MEASURES, OVERWRITING, SweepNote, Swept, grid, setting_text, sweep
 from steelyard.rag.weighed_run import run_and_weigh
 from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
+from steelyard.store.store import Store
 from tests.rag import small
 from tests.rag.server import Fault, Server, status
 
@@ -441,6 +443,45 @@ def test_half_of_the_questions_are_held_out_of_the_choice(folder: Path) -> None:
     np.testing.assert_array_equal(one.held_out, same.held_out)
     assert (one.held_out != other.held_out).any()
     assert not sweep(config).held_out.any()
+
+
+def test_what_is_held_out_of_a_sweep_is_in_its_scores_alone(folder: Path, tmp_path: Path) -> None:
+    asked = [
+        {"qid": f"q{i}", "query": f"whale {'sea' * (i % 2)}", "evidence": [{"doc": "sea.txt", "start": 26, "end": 49}]}
+        for i in range(1, 13)
+    ]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in asked))
+    config = configured(folder, {"k": [1, 2], "chunk.kind": ["sentences", "whole"]})
+    with Store(tmp_path / "history.db") as store:
+        swept = sweep(config, measures=["mrr"], hold_out=0.4, store=store)
+        held = {f"q{i}" for i in range(1, 13) if is_held_out(f"q{i}", 0.4)}
+        assert set(swept.query_ids) == {question["qid"] for question in asked} - held
+        assert swept.scores is not None
+        assert swept.scores.held_out is not None
+        assert set(swept.scores.held_out.query_ids) == held
+        assert len(swept.scores.systems) == swept.n_tried == 2
+        entry = store.add(swept)
+        configs = {parts["config"] for parts in entry.fingerprints.values()}
+        assert set(store.configs(str(entry.truth))["config"]) == configs
+        assert store.result(entry.id).n_tried == 2
+        again = sweep(config, measures=["mrr"], hold_out=0.4, store=store)
+        assert again.n_tried == 2
+        assert sweep(config, measures=["mrr"], store=store).n_tried == 2
+        assert sweep(config, n_tried=30).n_tried == 30
+
+
+def test_luck_of_the_best_after_more_were_tried() -> None:
+    swept = made(noisy(3, 40, sd=0.2, seed=5))
+    assert swept.luck() is None
+    assert "luck" not in swept.data()
+    few, many = (replace(swept, n_tried=n).luck() for n in (1, 60))
+    assert few is not None
+    assert many is not None
+    assert (few.n_systems, many.n_systems) == (3, 60)
+    assert few.over_average.lead == many.over_average.lead == pytest.approx(swept.leads()[1].lead)
+    assert few.over_average.mean < many.over_average.mean
+    text = replace(swept, n_tried=60).text(lang="en")
+    assert "60 configurations were tried on these questions" in text
 
 
 def test_the_best_is_chosen_on_one_half_only() -> None:

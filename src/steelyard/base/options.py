@@ -248,6 +248,13 @@ class TestOptions(Options):
     mixed_judges: bool = _option(
         False, "Allow measures of answers of systems that were judged in different ways; these are not tested."
     )
+    n_tried: Annotated[int, at_least(1)] | None = _option(
+        None,
+        "How many configurations were tried on these questions, those compared among them: how much of the best one's "
+        "lead is luck? By default as the store counts them, where one is named.",
+        flags="--tried",
+    )
+    store: object = _option(None, "")
 
 
 class TestKeywords(WeighKeywords, total=False):
@@ -263,6 +270,8 @@ class TestKeywords(WeighKeywords, total=False):
     anchors: tuple[object, object] | None
     calibration: object
     mixed_judges: bool
+    n_tried: int | None
+    store: object
 
 
 @dataclass(frozen=True, kw_only=True)

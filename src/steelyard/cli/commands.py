@@ -451,6 +451,7 @@ COMMANDS = {
             argument("config", type=Path, help="Configuration in TOML, with what varies in a table [sweep]."),
             options.UNIT, options.MEASURES, options.CLUSTER, options.HOLD_OUT,
             flag("--holdout", help="Keep half of the questions from the choice, and evaluate the best on them."),
+            *declared(*VERBS["compare"], only=("n_tried",)),
             options.SEED, options.CONCURRENCY, options.OVERWRITE, options.STRICT, options.SHEET_FORMAT,
             options.OUTPUT, options.SAFE_CSV, *options.RECORDED, *options.SHOWN,
         ],

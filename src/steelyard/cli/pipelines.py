@@ -60,6 +60,8 @@ def sweep(
 
     with call.progress(lambda _: f"what was run is kept. {_GOES_ON}", after=0) as bars:
         settings = Config.of_options(config, unit=options.pop("unit", None), concurrency=concurrency)
+        if call.recording is not None:
+            options.setdefault("store", call.recording.store)
         swept = call.function(settings, measures=measures or None, seed=seed, progress=bars, **options)
     following = [*call.typed, "--holdout"]
     if options["holdout"] or len(swept.settings) == 1:

@@ -72,6 +72,8 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
     following = ["report", truth, *runs, *(word for pair in words for word in pair), "-o", "report.html"]
     if options.get("unpaired"):
         following = []  # Reports are of one truth.
+    if call.recording is not None:
+        options.setdefault("store", call.recording.store)
     call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)
 
 

@@ -19,6 +19,7 @@ from steelyard.comparison.changes import SettingsDiff, changes, settings_diff
 from steelyard.comparison.drift import JudgeShifts, calibrated, check_anchors, judge_shifts, without_tests
 from steelyard.comparison.labels import corrected_sample, label_corrections, with_pseudo_values
 from steelyard.comparison.leaderboards import agreements
+from steelyard.comparison.lucky import luck_of, tried
 from steelyard.comparison.plan import Plan, plan, segment_plan
 from steelyard.comparison.result import Comparison, Segmentation
 from steelyard.comparison.rows import comparison_rows
@@ -143,6 +144,7 @@ def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOp
         components=scores.components, notes=scores.notes if drift or not by_judge else _notes(scores, by_judge),
         drift=drift, labels=labels,
         common=None if paired else common_questions(scores, whole.reference_name),
+        luck=None if labels or drift or not paired else luck_of(of_all[0], tried(scores, options), seed=options.seed),
         agreement=agreements(of_all, whole.systems),
         segmentation=Segmentation(
             segments if isinstance(segments, str) else None, tuple(masks), test=part.shown_test,

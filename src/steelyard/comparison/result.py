@@ -22,6 +22,7 @@ from steelyard.comparison.sensitivity import Sensitivity
 from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.scores import COMPONENTS
 from steelyard.measures import Measure
+from steelyard.stats.luck import Luck
 
 Verdict = Literal["baseline", "leader", "better", "worse", "not worse", "no difference shown", "no test"]
 NoTestReason = Literal[
@@ -179,6 +180,8 @@ class Comparison(Result):
     labels        which means and differences labels of people correct; None without any
     common        system -> how many of its questions the reference was asked too, where systems are compared without
                   pairs, each over its own questions; None where they are compared question by question
+    luck          how far the best leads by the primary measure, and would by luck, where it is known how many
+                  configurations were tried; None where it is not, and where means are corrected
     settings      of the run folders, where two systems at least have one.  These three need a Weighing: None or empty
                   for Scores
     """
@@ -206,6 +209,7 @@ class Comparison(Result):
     drift: Drift | None = None
     labels: LabelCorrections | None = None
     common: Mapping[str, int] | None = None
+    luck: Luck | None = None
 
     @property
     def primary(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -36,8 +36,12 @@ from steelyard.rag.pipeline.pipeline import Pipeline
 from steelyard.rag.runs.running import run
 from steelyard.rag.weighed_run import check_cluster, check_measures, refuse_silent_endpoints, resolvers_of, weigh_folder
 from steelyard.services.addresses import without_secrets
+from steelyard.stats.luck import Luck, luck, scatter
 from steelyard.stats.rankings import Lead, lead_over_average, lead_over_next
 from steelyard.stats.samples import checked_seed
+
+if TYPE_CHECKING:
+    from steelyard.store.store import Store
 
 _LONGEST_FOLDER = 80
 
@@ -174,6 +178,7 @@ class Swept(Result):
     notes      of the runs and of the weighing, each once
     n_failed   questions that failed, of all runs together
     clustering which questions count as one, or None;   recipe   what of that of the scores is about this
+    n_tried    configurations that were tried on these questions, these among them; None where that is not known
     """
 
     VIEW = "views.runs"
@@ -188,6 +193,17 @@ class Swept(Result):
     n_failed: int = 0
     clustering: Clustering | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    n_tried: int | None = None
+
+    @property
+    def scores(self) -> Scores | None:
+        """The values of all rows as scores, a system a pipeline, which a store keeps; None of a sweep that was read."""
+        return self.__dict__.get("_scores")
+
+    def of_scores(self, scores: Scores) -> Swept:
+        """The same, with the scores of its pipelines."""
+        self.__dict__["_scores"] = scores
+        return self
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -244,15 +260,33 @@ class Swept(Result):
         None for fewer than two rows with a mean, and for first measures that are no arithmetic mean.  Questions that
         have no value for a row count as its mean; those of a cluster change sign together.
         """
-        mask, rows = ~self.held_out, ~np.isnan(self.goodness[:, 0])
-        if rows.sum() < 2 or not parse(self.measures[0]).aggregation.arithmetic:
+        complete, clusters = self._complete()
+        if complete is None:
             return None
-        values = self.values[rows][:, 0, mask]
+        return lead_over_next(complete, clusters=clusters), lead_over_average(complete, seed=seed, clusters=clusters)
+
+    def luck(self, *, seed: int = defaults.SEED) -> Luck | None:
+        """The leads of the best row, and those that luck gives after so many configurations; None as of `leads`, and
+        where it is not known how many were tried.
+        """
+        complete, clusters = self._complete()
+        if complete is None or self.n_tried is None or (error := scatter(complete, clusters=clusters)) is None:
+            return None
+        return luck(complete.mean(axis=1), error, max(self.n_tried, len(complete)), seed=seed)
+
+    def _complete(self) -> tuple[Floats | None, Ints | None]:
+        """(rows, n) values by the first measure, negative where lower ones are better, and clusters of the questions.
+
+        None for fewer than two rows with a mean, and for first measures that are no arithmetic mean.
+        """
+        mask, rows = ~self.held_out, ~np.isnan(self.goodness[:, 0])
         clusters = None if self.clustering is None else self.clustering.codes[mask]
+        if rows.sum() < 2 or not parse(self.measures[0]).aggregation.arithmetic:
+            return None, clusters
+        values = self.values[rows][:, 0, mask]
         defined, means = ~np.isnan(values), _means(values)[:, None]
         more = values.shape[1] / defined.sum(axis=1, keepdims=True) - 1
-        complete = self._signs[0] * np.where(defined, values + more * (values - means), means)
-        return lead_over_next(complete, clusters=clusters), lead_over_average(complete, seed=seed, clusters=clusters)
+        return self._signs[0] * np.where(defined, values + more * (values - means), means), clusters
 
 
 def _means(values: Floats) -> Floats:
@@ -270,6 +304,8 @@ def sweep(
     cluster: str | None = None,
     holdout: bool = False,
     hold_out: float | None = None,
+    n_tried: int | None = None,
+    store: Store | str | Path | None = None,
     seed: int = defaults.SEED,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -280,6 +316,8 @@ def sweep(
     cluster    which questions count as one, as of `evaluate`; as the configuration has it by default
     holdout    keep half of the questions, or of their clusters, drawn by the seed, from the choice of the best
     hold_out   the share of the questions that is held out of all of this, as of `evaluate`
+    n_tried    configurations that were tried on these questions, these among them: how much of the lead is luck?
+    store      counts them, where n_tried is None
     Each run has a folder of its own beside that of the configuration; finished ones are not run again, and chunks and
     vectors that pipelines share are computed once.  Where it was interrupted with `overwrite`, it goes on likewise.
     Raises     InputError, StageError; what was run before stays.
@@ -315,12 +353,25 @@ def sweep(
         codes = np.arange(len(query_ids)) if clustering is None else clustering.codes
         n = int(codes.max()) + 1
         held_out = np.isin(codes, np.random.default_rng(seed).permutation(n)[: n // 2])
+    scores = _scores_of(rows)
+    if n_tried is None and store is not None:
+        from steelyard.store.tried import n_tried as configurations
+
+        n_tried = configurations(store, *(row.scores for row in rows))
     return Swept(
         [row.settings for row in rows], [row.folder for row in rows], _names(specs, trials[0].ks),
         values=np.stack([row.values for row in rows]), query_ids=query_ids, held_out=held_out,
         notes=_merge_notes(rows, len(trials)), n_failed=sum(n_failed_of.values()), clustering=clustering,
-        recipe=_recipe(rows),
-    )  # fmt: skip
+        recipe=_recipe(rows), n_tried=n_tried,
+    ).of_scores(scores)  # fmt: skip
+
+
+def _scores_of(rows: Sequence[_Row]) -> Scores:
+    """The scores of all pipelines, with those of the questions that are held out, where some are."""
+    parts = list({row.folder: row.scores for row in rows}.values())
+    held_out = [own for part in parts if (own := part.held_out) is not None]
+    scores = Scores.concat(parts)
+    return scores.beside(Scores.concat(held_out)) if held_out else scores
 
 
 def _recipe(rows: Sequence[_Row]) -> dict[str, Any]:
@@ -350,7 +401,7 @@ def _rows(trial: GridPoint, folder: RunFolder, weighing: Weighing, specs: Sequen
     config = trial.config
     measures_by_k = [[measure.with_depth(k) for measure in specs] for k in trial.ks]
     measures = [measure for of_k in measures_by_k for measure in of_k]
-    scores = weighing.scores(measures)
+    scores = weighing.scores(measures).of_weighing(weighing)
     row_of = {str(measure): j for j, measure in enumerate(scores.measures)}
     notes = [*_weighing_notes(scores), *folder.notes]
     for k, of_k in zip(trial.ks, measures_by_k, strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard._version import __version__
 from steelyard.base.differences import settings_table
-from steelyard.data.folders.run_folder import RunFolder
+from steelyard.data.folders.run_folder import RunFolder, find_run_folder
 from steelyard.experiment.table.scores import Scores
 from steelyard.services.addresses import without_secrets
 
@@ -96,6 +96,9 @@ def folders_of(result: Any, scores: Scores | None) -> Iterator[tuple[str, RunFol
     folder = getattr(result, "folder", None)
     if isinstance(folder, RunFolder):
         yield folder.name, folder
+    for path in getattr(result, "folders", ()):  # Of a sweep.
+        if (own := find_run_folder(path)) is not None:
+            yield own.name, own
 
 
 def _origin(folder: RunFolder | None, fingerprints: Mapping[str, str]) -> Origin:

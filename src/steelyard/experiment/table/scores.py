@@ -53,7 +53,8 @@ COMPONENTS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 T = TypeVar("T")
 
-_WEIGHING, _SOURCE = "_weighing", "_source"
+_WEIGHING, _SOURCE, _HELD_OUT = "_weighing", "_source", "_held_out"
+_NOT_KEPT = (_WEIGHING, _SOURCE, _HELD_OUT)
 _OF_FRAME = 5
 """So many columns of the frame are those of `per_query`."""
 
@@ -70,7 +71,7 @@ class Scores(ScoreArrays, Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """State that is pickled: the recipe's digests as they are now, without the inputs that they come from."""
-        state = {name: value for name, value in self.__dict__.items() if name not in (_WEIGHING, _SOURCE)}
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
         return {**state, "recipe_parts": computed(self.recipe_parts), "perfect": computed(self.perfect)}
 
     @property
@@ -84,8 +85,13 @@ class Scores(ScoreArrays, Result):
         at them wears them out.  None where none were, and for scores that were read, or that are a part of others.
         """
         part = None if self.weighing is None else self.weighing.held_out
-        scores: Scores | None = None if part is None else part.scores(self.measures)
+        scores: Scores | None = self.__dict__.get(_HELD_OUT) if part is None else part.scores(self.measures)
         return scores
+
+    def beside(self, held_out: Scores) -> Self:
+        """The same, with the scores of the questions that were held out."""
+        self.__dict__[_HELD_OUT] = held_out
+        return self
 
     def of_weighing(self, weighing: Any) -> Self:
         """The same, with the Weighing that they come from."""

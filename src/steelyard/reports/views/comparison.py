@@ -30,6 +30,7 @@ from steelyard.reports.views.comparison_notes import (
     label_notes,
     left_out_notes,
     letter_notes,
+    luck_notes,
     method_notes,
     missing_notes,
     needed_notes,
@@ -133,6 +134,8 @@ def comparison_cautions(comparison: Comparison, words: Words) -> Iterator[str]:
     """Cautions about the verdict, the gravest first."""
     primary, rows = comparison.primary, comparison.rows[comparison.primary]
     yield from unpaired_notes(comparison, words)
+    if comparison.luck is not None and comparison.luck.n_systems > len(rows):
+        yield from luck_notes(comparison, words)
     if comparison.sensitivity is not None:
         yield from unlabelled_notes(comparison.sensitivity, 0, words)
         labelled = np.full(len(comparison.sensitivity.systems), comparison.sensitivity.labelled)
@@ -202,7 +205,8 @@ def measure_sheets(
             sheet.notes += label_notes(comparison.sensitivity, position, words)
             sheet.notes += tie_notes(comparison.sensitivity, position, words)
         if position == 0:
-            sheet.notes += [*missing_notes(comparison, words), *weighing_notes(comparison, words)]
+            sheet.notes += [*luck_notes(comparison, words), *missing_notes(comparison, words)]
+            sheet.notes += weighing_notes(comparison, words)
             sheet.notes += [*method_notes(comparison, words)]
             sheet.notes += [words("compare.marks", reference=comparison.reference)] if marks else []
             sheet.notes += settings_notes(comparison.settings, words) if comparison.settings is not None else []
@@ -443,6 +447,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "margin": comparison.margin,
         "seed": comparison.seed,
         "missing": comparison.missing,
+        **({} if comparison.luck is None else {"luck": asdict(comparison.luck)}),
         **({} if comparison.common is None else {"common": dict(comparison.common)}),
         **({"notes": notes_json(comparison.notes)} if comparison.notes else {}),
         "measures": _measures(comparison),

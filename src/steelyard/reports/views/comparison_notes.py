@@ -22,6 +22,7 @@ from steelyard.measures import make
 from steelyard.reports.views.cautions import MOST_JUDGED, NAMED
 from steelyard.reports.views.notes import cluster_notes, component_notes, notes_of_systems
 from steelyard.reports.views.numbers import ends, number, percent
+from steelyard.reports.views.wear import luck_text
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words
 
@@ -51,6 +52,12 @@ def unpaired_notes(comparison: Comparison, words: Words) -> Iterator[str]:
     yield words("compare.unpaired", listed=words.listed(listed, NAMED))
     if common := max(comparison.common.values()):
         yield words("compare.unpaired_common", n=common)
+
+
+def luck_notes(comparison: Comparison, words: Words) -> Iterator[str]:
+    """How far the best leads, and would by luck after so many configurations, where their number is known."""
+    if comparison.luck is not None:
+        yield luck_text(comparison.luck, comparison.primary, words)
 
 
 def weighing_notes(comparison: Comparison, words: Words) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from steelyard.reports.views.numbers import number, p_text, signed
 from steelyard.reports.views.picture import Intervals, Mark, described
 from steelyard.reports.views.scores import brief_sheets, scores_picture, scores_sheets
 from steelyard.reports.views.view import USUAL_WIDTH, Block, Look, Sheet, Text, View, sheet_width
+from steelyard.reports.views.wear import luck_text
 from steelyard.reports.visible import short_path
 from steelyard.reports.words import Words, read_words
 from steelyard.stats.rankings import Lead
@@ -93,7 +94,14 @@ def _lead_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
         )  # fmt: skip
         yield text
         if rows == 2 or np.isnan(lead.p):  # Of two rows, the average says the same.
-            return
+            break
+    yield from _luck_notes(swept, seed, words)
+
+
+def _luck_notes(swept: Swept, seed: int, words: Words) -> Iterator[str]:
+    """How far the best leads, and would by luck after so many configurations, where their number is known."""
+    if (explained := swept.luck(seed=seed)) is not None:
+        yield luck_text(explained, swept.measures[0], words)
 
 
 def _blocks(swept: Swept, look: Look, *, seed: int = 0) -> list[Sheet]:
@@ -113,7 +121,9 @@ def _brief_sweep(swept: Swept, look: Look, *, seed: int = 0) -> Iterator[Block]:
     sheet = _first_cells(whole, look.width or USUAL_WIDTH)
     left_out = {"rows": len(whole.rows) - len(sheet.rows), "measures": len(whole.header) - len(sheet.header)}
     more = [words(f"brief.sweep.{name}", n=n) for name, n in left_out.items() if n]
-    cautions = _cautions(swept, None if leads is None else leads[1], words)
+    more_tried = swept.n_tried is not None and swept.n_tried > len(swept.settings)
+    luck = [*_luck_notes(swept, seed, words)] if more_tried else []
+    cautions = [*luck, *_cautions(swept, None if leads is None else leads[1], words)]
     yield replace(sheet, notes=[*more, *_held_out_notes(swept, seed, words), *careful(cautions, look)])
 
 
@@ -191,6 +201,7 @@ def _data(swept: Swept, *, seed: int = 0) -> dict[str, Any]:
     return {
         "rows": _rows(swept),
         "leads": {name: vars(lead) for name, lead in over.items()},
+        **({} if (explained := swept.luck(seed=seed)) is None else {"luck": asdict(explained)}),
         "notes": list(sweep_notes(swept, seed, read_words("en"))),
     }
 
