@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from itertools import pairwise
@@ -24,6 +24,7 @@ from steelyard.stats.changes import FEWEST, distinct, find_levels, penalty_of, s
 from steelyard.stats.samples import Clusters
 from steelyard.store.store import Store
 
+_MOST_CONFIGS = 100
 _Z = NormalDist().inv_cdf(0.975)
 """Errors to either end of a 95% interval."""
 
@@ -76,6 +77,7 @@ class TrendLine:
     frame       one row an entry, oldest first within its stretch: entry, time, kind, commit, dirty, truth, config,
                 corpus, mean, low, high, n, outcome and baseline (of a gate), stretch and level (from 1)
     n_undefined entries without a mean, which are left out
+    settings    digest of a configuration -> its settings, of those that are not the same in all: of the 100 newest ones
     """
 
     measure: str
@@ -83,6 +85,7 @@ class TrendLine:
     frame: pl.DataFrame
     stretches: Sequence[Stretch]
     n_undefined: int = 0
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def changes(self) -> list[Level]:
@@ -112,7 +115,7 @@ class Trend(Result):
     since          time of the oldest entry that counts, None for all
     """
 
-    VIEW = "views.trend"
+    VIEW = "trending"
 
     lines: Sequence[TrendLine]
     store: str
@@ -164,7 +167,7 @@ def trend(
         counted = means if start is None else means.filter(pl.col("time") >= start)
         joined = counted.join(outcomes, on=["entry", "system"], how="left", maintain_order="left")
         own = [
-            _line(measure, str(name), frame, pairs, false_alarms)
+            replace(_line(measure, str(name), frame, pairs, false_alarms), settings=_settings(store, str(name), frame))
             for (name,), frame in joined.group_by("system", maintain_order=True)
             if frame["mean"].is_not_null().any()
         ]
@@ -244,6 +247,17 @@ def _values(scores: Scores, system: str, measure: str) -> dict[str, float] | Non
         for query, value in zip(scores.query_ids, scores.values[i, j].tolist(), strict=True)
         if math.isfinite(value)
     }
+
+
+def _settings(store: Store, system: str, means: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Digest of a configuration -> those of its settings that differ between configurations."""
+    newest = means.filter(pl.col("config") != "").unique("config", keep="last", maintain_order=True).tail(_MOST_CONFIGS)
+    settings = {
+        config: store.entry(entry).settings.get(system, {}) for config, entry in newest.select("config", "entry").rows()
+    }
+    names = sorted({name for own in settings.values() for name in own})
+    differing = [name for name in names if len({own.get(name) for own in settings.values()}) > 1]
+    return {config: {name: own[name] for name in differing if name in own} for config, own in settings.items()}
 
 
 def _line(measure: str, system: str, means: pl.DataFrame, pairs: _Pairs, false_alarms: float) -> TrendLine:
