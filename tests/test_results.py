@@ -118,6 +118,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "SelfTests": lambda path: sy.self_test(n=20),
     "StoredEntry": lambda path: show_entry(store(path), "latest"),
     "Swept": swept,
+    "Trend": lambda path: history().trend("mrr"),
     "Wear": lambda path: wear_of_history(),
     "WeighedRun": weighed_run,
 }

@@ -19,6 +19,7 @@ from steelyard.experiment.table.json import as_json
 from steelyard.gates.profiles import Profile
 from steelyard.history.confirm import confirm
 from steelyard.history.difference import difference
+from steelyard.history.trend import trend
 from steelyard.history.wear import wear
 from steelyard.judges.judging import JudgeOptions
 from steelyard.judges.people.review import Decision
@@ -49,7 +50,7 @@ INTERACTIVE = {"chat", "comment", "demo", "init"}
 Call = Callable[[], str]
 
 
-def _of_store(function: Callable[..., Any], *arguments: str, **options: Any) -> Any:
+def _of_store(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     with sy.Store("history.db") as store:
         return function(store, *arguments, **options)
 
@@ -275,6 +276,16 @@ CASES: dict[str, list[tuple[str, Call]]] = {
                 difference, "latest", "tag=old", measures=["mrr"], margin=0.1
             ).text("html", lang="en"),
         ),
+    ],
+    "history trend": [
+        ("--store history.db", lambda: _of_store(trend).text(lang="en", width=80)),
+        (
+            "-m recall@5 -m mrr --system hybrid --since 2020-05-01 --false-alarms 0.1 --store history.db -f json",
+            lambda: _of_store(
+                    trend, ["recall@5", "mrr"], system="hybrid", since="2020-05-01", false_alarms=0.1
+                ).text("json"),
+        ),
+        ("--store history.db -f html", lambda: _of_store(trend).text("html", lang="en")),
     ],
     "history wear": [
         ("--store history.db", lambda: _of_store(wear).text(lang="en", width=80)),

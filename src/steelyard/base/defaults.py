@@ -75,6 +75,9 @@ SEED = 0
 ALPHA = 0.05
 """Level of tests; intervals of differences cover the rest."""
 
+FALSE_ALARMS = 0.05
+"""Lines of a trend that show a change where there is none, at most."""
+
 POWER = 0.8
 """Share of cases in which a plan wants a true difference shown."""
 

@@ -457,6 +457,24 @@ COMMANDS = {
         ],
         pipelines.sweep, "steelyard.rag.sweeping:sweep", "steelyard.rag.sweeping:Swept",
     ),
+    "history trend": Command(
+        "Show how a measure went over time, and where its level changed.",
+        [
+            options.HISTORY_STORE,
+            repeated(
+                "--measure", "-m", dest="measures",
+                help="e.g. ndcg@10; by default the primary one of the newest entry. May be repeated.",
+            ),
+            argument("--system", help="Only this system; by default all."),
+            argument("--since", help="Only entries from then on: 2026-05-01, or a time."),
+            argument(
+                "--false-alarms", type=float, default=defaults.FALSE_ALARMS, metavar="SHARE",
+                help="Lines without a change that show one, at most: from 0.01 to 0.2 (0.05).",
+            ),
+            options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        history.trend, "steelyard.history.trend:trend", "steelyard.history.trend:Trend",
+    ),
     "history confirm": Command(
         "Ask the questions that were held out whether they agree with the others; each answer from them is counted.",
         [

@@ -87,6 +87,12 @@ def tag(call: Call, entry: str, tags: list[str], *, store: str | None) -> None:
         print(call.words("stored.tagged", id=tagged.id, tags=", ".join(tagged.tags), store=opened.name))
 
 
+def trend(call: Call, *, store: str | None, measures: list[str] | None, **options: Any) -> None:
+    """Show how measures went over time."""
+    with open_store(store) as opened:
+        call.write(call.function(opened, measures, **options))
+
+
 def confirm(call: Call, ref: str, *, store: str | None, **options: Any) -> int:
     """Ask the held-out questions of an entry whether they agree with the open ones."""
     with open_store(store) as opened:

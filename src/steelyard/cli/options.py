@@ -151,6 +151,7 @@ FORMAT = _format("table", "json", "csv", "markdown", "latex", "trec")
 SHEET_FORMAT = _format("table", "json", "csv", "markdown", "latex")
 SECTIONS_FORMAT = _format("table", "json", "markdown")
 SHOWN_FORMAT = _format("table", "json", "markdown", default="table")
+TREND_FORMAT = _format("table", "json", "csv", "markdown", "latex", "html")
 REVIEW_FORMAT = _format("table", "markdown", "json", "html")
 SAFE_CSV = flag(
     "--safe-csv", help="In CSV, put ' before texts that a spreadsheet would compute: those that begin with = + - or @."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from statistics import NormalDist
@@ -15,10 +15,12 @@ import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats
+from steelyard.base.defaults import FALSE_ALARMS
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 from steelyard.base.result import Result
 from steelyard.experiment.table.scores import Scores
+from steelyard.history.listing import moment
 from steelyard.measures.spec import measure_or_column
 from steelyard.stats.changes import FEWEST, distinct, find_levels, penalty_of, step_interval
 from steelyard.stats.samples import Clusters
@@ -136,7 +138,7 @@ def trend(
     *,
     system: str | None = None,
     since: datetime | str | None = None,
-    false_alarms: float = 0.05,
+    false_alarms: float = FALSE_ALARMS,
 ) -> Trend:
     """How measures went over the entries of a store, and where the level of a system changed.
 
@@ -145,7 +147,7 @@ def trend(
     of a system that repeats itself to the last bit, it is what exceeds the luck of the questions.
 
     measures      such as ndcg@10; by default the primary one of the newest entry with scores
-    system        only this one;   since   only entries from then on, as 2026-05-01 or a time
+    system        only this one;   since   only entries from then on: 2026-05-01 or a time, of the local zone
     false_alarms  share of lines without a change, at most, that show one: from .01 to .2
     Raises        InputError for a measure or system that no entry has, and another rate.
 
@@ -160,7 +162,7 @@ def trend(
     [(5, 0.602, -0.1)]
     """
     penalty_of(FEWEST, false_alarms)  # Refuses a rate before anything is read.
-    start, outcomes = _time(since), store.outcomes().select("entry", "system", "outcome", "baseline")
+    start, outcomes = moment(since), store.outcomes().select("entry", "system", "outcome", "baseline")
     asked = [measures] if isinstance(measures, str) else list(measures or [_primary(store)])
     pairs, lines = _pairs_of(store), list[TrendLine]()
     for measure, means in (_means(store, name, system) for name in asked):
@@ -173,21 +175,8 @@ def trend(
         ]
         lines += sorted(own, key=lambda line: -len(line.frame))
     if not lines:
-        raise InputError(f"{store.name}: no entry since {since} has a mean of {', '.join(asked)}")
+        raise InputError(f"{store.name}: no entry of that time has a mean of {', '.join(asked)}")
     return Trend(lines, store.name, false_alarms, start)
-
-
-def _time(since: datetime | str | None) -> datetime | None:
-    """A moment; in UTC where it names no zone.
-
-    Raises   InputError
-    """
-    if isinstance(since, str):
-        try:
-            since = datetime.fromisoformat(since)
-        except ValueError:
-            raise InputError(f"since {quoted(since)}: expected a date or time, such as 2026-05-01") from None
-    return since if since is None or since.tzinfo else since.replace(tzinfo=UTC)
 
 
 def _primary(store: Store) -> str:

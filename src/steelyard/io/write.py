@@ -53,7 +53,8 @@ _FORMAT_NAMES = {"trec": "a TREC file", "csv": "CSV", "tsv": "TSV", "parquet": "
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _PLAIN = str.maketrans({
     "─": "-", "━": "=", "–": "-", "…": "...", "−": "-", "∞": "inf", "≥": ">=", "≤": "<=", "→": "->", "“": '"',
-    "”": '"', "κ": "kappa", "α": "alpha",
+    "”": '"', "κ": "kappa", "α": "alpha", "│": "|", "▲": "^", "▼": "v",
+    **dict(zip("▁▂▃▄▅▆▇█", "_.-~=+*#", strict=True)),
 })  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.base.arrays import Bools, Floats, Ints
+from steelyard.base.defaults import FALSE_ALARMS
 from steelyard.base.errors import InputError
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import Clusters, finite, mean_error
@@ -58,7 +59,7 @@ class Levels:
         return self.correlation * math.sqrt(self.n_distinct) > _CORRELATED
 
 
-def find_levels(values: npt.ArrayLike, *, false_alarms: float = 0.05) -> Levels:
+def find_levels(values: npt.ArrayLike, *, false_alarms: float = FALSE_ALARMS) -> Levels:
     """The levels of a series: the partition with the least sum of squares plus a penalty for each change.
 
     Of series in which nothing changes, at most the share `false_alarms` has a change, where the noise is normal,
@@ -170,7 +171,7 @@ def least_squares_partition(values: Floats, penalty: float, alone: Bools) -> Int
 
 
 def step_interval(
-    d: Floats, *, n_steps: int, false_alarms: float = 0.05, clusters: Clusters | None = None
+    d: Floats, *, n_steps: int, false_alarms: float = FALSE_ALARMS, clusters: Clusters | None = None
 ) -> tuple[float, float, float]:
     """The mean of paired differences, and its interval; a step shows where that leaves out 0.
 

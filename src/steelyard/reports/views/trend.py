@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.base.arrays import Floats
+from steelyard.base.arrays import Floats, Ints
 from steelyard.history.trend import Level, Stretch, Trend, TrendLine
-from steelyard.measures.spec import measure_or_column
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import count, number, percent, signed
 from steelyard.reports.views.view import USUAL_WIDTH, Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
@@ -36,7 +35,7 @@ def sparkline(line: TrendLine, width: int = USUAL_WIDTH) -> tuple[str, str]:
     sizes = _columns([stretch.n for stretch in shown], width - len(shown) + 1)
     means = line.frame["mean"].to_numpy()
     parts = [
-        np.array_split(means[stretch.place : stretch.place + stretch.n], size)
+        np.split(means[stretch.place : stretch.place + stretch.n], _edges(stretch.n, size)[1:-1])
         for stretch, size in zip(shown, sizes, strict=True)
     ]
     values = [np.array([part.mean() for part in own]) for own in parts]
@@ -52,6 +51,11 @@ def _columns(sizes: list[int], room: int) -> list[int]:
     return [min(size, max(1, math.floor(size * share))) for size in sizes]
 
 
+def _edges(n: int, size: int) -> Ints:
+    """Where each of so many columns begins among n entries, and n."""
+    return np.rint(np.linspace(0, n, size + 1)).astype(np.int64)
+
+
 def _blocks(values: Floats, low: float, high: float) -> str:
     if not high > low:
         return BLOCKS[len(BLOCKS) // 2 - 1] * len(values)
@@ -61,10 +65,10 @@ def _blocks(values: Floats, low: float, high: float) -> str:
 
 def _marks(stretch: Stretch, size: int) -> str:
     """A mark in the column in which each change is."""
-    ends = np.cumsum([len(part) for part in np.array_split(np.arange(stretch.n), size)])
-    marks = [" "] * size
+    edges, marks = _edges(stretch.n, size), [" "] * size
     for level in stretch.levels[1:]:
-        marks[int(np.searchsorted(ends, level.place - stretch.place, side="right"))] = RISE if level.difference > 0 else FALL
+        column = int(np.searchsorted(edges[1:], level.place - stretch.place, side="right"))
+        marks[column] = RISE if level.difference > 0 else FALL
     return "".join(marks)
 
 
@@ -86,7 +90,7 @@ def verdict_text(line: TrendLine, words: Words) -> str:
     """The last change of a line, or that there is none."""
     values: dict[str, object] = {"measure": line.measure, "system": line.system}
     if not line.changes:
-        level = number(line.stretches[-1].levels[-1].mean, _DECIMALS)
+        level = number(_last(line).mean, _DECIMALS)
         return words("trend.unchanged", n=line.stretches[-1].n, level=level, **values)
     last = line.changes[-1]
     values |= {"by": number(abs(last.difference), _DECIMALS), "level": number(last.mean, _DECIMALS)}
@@ -95,7 +99,7 @@ def verdict_text(line: TrendLine, words: Words) -> str:
 
 
 def levels_sheet(line: TrendLine, words: Words) -> Sheet:
-    """A row a level: since when, at which entry and commit, its mean, the change, and what gates said of its entries."""
+    """A row a level: since when, at which entry and commit, its mean, the change, and what gates said."""
     levels = [(stretch, level) for stretch in line.stretches for level in stretch.levels]
     rows = {level.place: line.frame.row(level.place, named=True) for _, level in levels}
     columns: list[Column[tuple[Stretch, Level]]] = [
@@ -129,7 +133,9 @@ def _interval_text(level: Level, words: Words) -> str:
 def _gates_text(line: TrendLine, level: Level, words: Words) -> str:
     """How many entries of a level passed a gate, failed it, or lacked data."""
     outcomes = Counter(line.frame["outcome"].slice(level.place, level.n).drop_nulls())
-    texts = [words(f"trend.gates.{name}", n=outcomes[name]) for name in ("fail", "insufficient", "pass") if outcomes[name]]
+    texts = [
+        words(f"trend.gates.{name}", n=outcomes[name]) for name in ("fail", "insufficient", "pass") if outcomes[name]
+    ]
     return words.listed(texts) if texts else "–"
 
 
@@ -201,7 +207,8 @@ def _lines_sheet(trend: Trend, look: Look) -> Sheet:
         Column(words("trend.head.trend"), lambda line: sparkline(line, _CELL)[0]),
         Column(words("trend.head.entries"), lambda line: count(len(line.frame))),
         Column(words("trend.head.now"), lambda line: number(line.frame["mean"][-1], _DECIMALS)),
-        Column(words("trend.head.last"), lambda line: _last_text(line, words), optional=True),
+        Column(words("trend.head.last"), lambda line: signed(_last(line).difference, _DECIMALS), optional=True),
+        Column(words("trend.head.since"), lambda line: line.frame["time"][_last(line).place].strftime("%Y-%m-%d")),
     ]
     cautions = [text for line in shown for text in _cautions(trend, line, words)]
     more = len(trend.lines) - len(shown)
@@ -209,18 +216,9 @@ def _lines_sheet(trend: Trend, look: Look) -> Sheet:
     return replace(sheet_of(shown, columns, notes, n_labels=2), spare=[3])
 
 
-def _last_text(line: TrendLine, words: Words) -> str:
-    if not line.changes:
-        return "–"
-    last = line.changes[-1]
-    return words(
-        "trend.last", difference=signed(last.difference, _DECIMALS), place=place_text(line, last.place, words)
-    )
-
-
-def is_better(line: TrendLine, difference: float) -> bool:
-    """True if a difference is a gain."""
-    return (difference > 0) == (measure_or_column(line.measure).definition.direction == "higher")
+def _last(line: TrendLine) -> Level:
+    """The level that a line is at."""
+    return line.stretches[-1].levels[-1]
 
 
 def trend_data(trend: Trend) -> dict[str, Any]:
