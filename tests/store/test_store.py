@@ -137,3 +137,33 @@ def test_a_later_store_is_refused(store: sy.Store) -> None:
         connection.execute("UPDATE steelyard_store SET version = 99")
     with pytest.raises(sy.InputError, match="version 99, and this Steelyard reads up to"):
         sy.Store(store.name).entries()
+
+
+def test_keys_and_passwords_are_not_stored(store: sy.Store) -> None:
+    commands = {
+        "evaluate a.jsonl b.jsonl --store postgresql://me:5b1f@host/x": "--store 'postgresql://***@host/x'",
+        "run a.toml --store 'postgresql://me:5b1f/@x y@host/x?sslpassword=5b1f'": "postgresql://***@host/x?sslpassword=***",
+        "judge a b --option api_key=5b1f --option model=m": "judge a b --option 'api_key=***' --option model=m",
+        "judge a b --option=api-key='5b1f 5b1f' -q": "'--option=api-key=***' -q",
+        "judge a b --password 5b1f c": "judge a b --password '***' c",
+        "judge a b --option api_key_env=KEY": "judge a b --option api_key_env=KEY",
+        "judge 'a b' --option password='5b1f": "'password=***'",
+        "评测 'two words.jsonl' run=中文.jsonl": "评测 'two words.jsonl' run=中文.jsonl",
+    }
+    for typed, kept in commands.items():
+        command = store.add(scores_of(), command=typed, commit="c0ffee").command
+        assert kept in command
+        assert "5b1f" not in command
+    assert b"5b1f" not in Path(store.name).read_bytes()
+
+
+def test_an_address_has_no_password_in_its_name() -> None:
+    for url in (
+        "postgresql://me:5b1f@host/x",
+        "postgres://host/x?user=me&password=5b1f",
+        "postgresql+psycopg://:5b1f@/x",
+    ):
+        store = sy.Store(url)
+        assert "5b1f" not in store.name
+        assert store.name.startswith("postgresql://")
+        assert "5b1f" not in repr(store)

@@ -80,8 +80,8 @@ _LAYERS = 3
 _URL_SAFE = str.maketrans("+/", "-_")
 _SECRET = re.compile(r"api_?key|password|secret|token$|authorization|headers", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+@")
-_USER_IN_WORD = re.compile(r"(?<=://)\S+@")
-"""Up to the last @: a password may hold others, and slashes, where they are not spelled as an address needs it."""
+_USER_IN_WORD = re.compile(r"(?<=://).+@", re.DOTALL)
+"""Up to the last @: passwords may hold others, and slashes, where they are not spelled as an address needs it."""
 
 
 def secret_from(variable: str, setting: str) -> str:

@@ -14,7 +14,7 @@ from steelyard.experiment.parts import from_parts, parts_of
 from steelyard.io.native import native_reader
 
 T = TypeVar("T")
-_MOST_BYTES = 1 << 33
+_MOST_BYTES = 1 << 31
 """Of all values of a result: more than any evaluation has, and what a small blob of somebody else could grow to."""
 
 

@@ -142,17 +142,17 @@ class Store:
             tags = _grouped(connection.execute(select(TAGS.c.entry, TAGS.c.tag)))
             outcomes = _grouped(connection.execute(select(OUTCOMES.c.entry, OUTCOMES.c.outcome)))
             accepted = {row[0] for row in connection.execute(select(func.distinct(ACCEPTANCES.c.entry)))}
-        columns = list(zip(*rows, strict=True)) or [()] * 14
-        number = columns.pop()
-        names = ("id", "time", "kind", "command", "commit", "dirty", "note", "systems", "measure", "mean", "best",
-                 "truth", "n_questions")  # fmt: skip
-        data = dict(zip(names, map(list, columns), strict=True))
-        data |= {
-            "tags": [tags.get(n, []) for n in number],
-            "outcome": [gravest(outcomes.get(n, ())) for n in number],
-            "accepted": [n in accepted for n in number],
-        }
-        return _frame(data, ENTRY_COLUMNS)
+            columns = list(zip(*rows, strict=True)) or [()] * 14
+            number = columns.pop()
+            names = ("id", "time", "kind", "command", "commit", "dirty", "note", "systems", "measure", "mean", "best",
+                     "truth", "n_questions")  # fmt: skip
+            data = dict(zip(names, map(list, columns), strict=True))
+            data |= {
+                "tags": [tags.get(n, []) for n in number],
+                "outcome": [gravest(outcomes.get(n, ())) for n in number],
+                "accepted": [n in accepted for n in number],
+            }
+            return _frame(data, ENTRY_COLUMNS)
 
     def entry(self, ref: str, *, truth: str | None = None) -> Entry:
         """The entry of a reference: an id or a beginning of one, latest, accepted, or tag=NAME (the newest with it).
