@@ -73,7 +73,7 @@ def compare(
     declared = CompareOptions.of(options)
     if declared.unpaired:
         scores = unpaired_scores(truth, runs, measures, WeighOptions.among(options), mixed_judges=declared.mixed_judges)
-        return compare_scores(scores, scores.weighing, declared)
+        return compare_scores(scores, scores.weighing, declared).of_scores(scores)
     refuse_scores(truth)
     evaluated = weighed_or_scores("compare", truth, runs, WeighOptions.among(options))
     weighing = evaluated if isinstance(evaluated, Weighing) else evaluated.weighing
@@ -84,7 +84,9 @@ def compare(
     if weighing is None:
         _refuse({"measures": measures or None, "movers": declared.movers})
     comparison = compare_scores(scores, weighing, declared)
-    return comparison if weighing is None else _with_lists(comparison, weighing, scores, declared.movers)
+    if weighing is not None:
+        comparison = _with_lists(comparison, weighing, scores, declared.movers)
+    return comparison.of_scores(scores)
 
 
 def compare_scores(scores: Scores, weighing: Weighing | None, options: CompareOptions) -> Comparison:

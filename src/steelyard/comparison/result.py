@@ -12,13 +12,13 @@ from typing import Any, Literal
 import polars as pl
 
 from steelyard.base.notes import Note
-from steelyard.base.result import Result
 from steelyard.comparison.changes import Changes, SettingsDiff
 from steelyard.comparison.drift import Drift
 from steelyard.comparison.labels import LabelCorrections
 from steelyard.comparison.leaderboards import LeaderboardAgreement
 from steelyard.comparison.plan import Family
 from steelyard.comparison.sensitivity import Sensitivity
+from steelyard.experiment.table.behind import OfScores
 from steelyard.experiment.table.recipes import Signature, signature_of
 from steelyard.experiment.table.scores import COMPONENTS
 from steelyard.measures import Measure
@@ -124,7 +124,7 @@ class Segmentation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class Comparison(OfScores):
     """Systems beside a baseline, or beside the one that leads, by one or several measures.
 
     The first measure is the primary one and is tested alone; all others are secondary, and corrected among themselves.

@@ -17,7 +17,6 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.options import GateKeywords, GateOptions, WeighOptions, check_names, with_options
-from steelyard.base.result import Result
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
@@ -30,6 +29,7 @@ from steelyard.experiment.door.evaluation import (
     refuse_options,
     weighed_or_scores,
 )
+from steelyard.experiment.table.behind import OfScores
 from steelyard.experiment.table.recipes import Signature, check_same_judge
 from steelyard.experiment.table.scores import COMPONENTS, Scores
 from steelyard.gates.against import MarginTest, Sides, baseline_checks, best_checks, tested_measures
@@ -51,7 +51,7 @@ _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
 
 
 @dataclass(frozen=True, repr=False)
-class Gate(Result):
+class Gate(OfScores):
     """The outcome of a gate, check by check.
 
     profile, level   by which it judged, or None
@@ -91,19 +91,6 @@ class Gate(Result):
     n_others: int = 0
     alarms: float | None = None
     entry: BaselineEntry | None = None
-
-    @property
-    def scores(self) -> Scores | None:
-        """The scores that were judged, which a store keeps; None where a judge alone was, and for a gate that was read.
-
-        They are no part of what is written.
-        """
-        return self.__dict__.get("_scores")
-
-    def of_scores(self, scores: Scores) -> Gate:
-        """The same, with the scores that were judged."""
-        self.__dict__["_scores"] = scores
-        return self
 
     @property
     def outcome(self) -> Outcome:

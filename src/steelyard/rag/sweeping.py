@@ -20,7 +20,6 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, usual_progress
-from steelyard.base.result import Result
 from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import write_json
@@ -28,6 +27,7 @@ from steelyard.data.folders.run_folder import RunFolder, manifest_stamp
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.weighing import Weighing
 from steelyard.experiment.table.arrays import SHARED_GOLD
+from steelyard.experiment.table.behind import OfScores
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure, parse, parse_all
 from steelyard.rag.config import Config
@@ -168,7 +168,7 @@ class SweepNote:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Swept(Result):
+class Swept(OfScores):
     """A sweep, a row for each pipeline and k.
 
     settings   one mapping a row, k among them;   folders  the folder of each run
@@ -194,16 +194,6 @@ class Swept(Result):
     clustering: Clustering | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
     n_tried: int | None = None
-
-    @property
-    def scores(self) -> Scores | None:
-        """The values of all rows as scores, a system a pipeline, which a store keeps; None of a sweep that was read."""
-        return self.__dict__.get("_scores")
-
-    def of_scores(self, scores: Scores) -> Swept:
-        """The same, with the scores of its pipelines."""
-        self.__dict__["_scores"] = scores
-        return self
 
     @property
     def frame(self) -> pl.DataFrame:

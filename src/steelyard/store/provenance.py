@@ -21,7 +21,7 @@ _GIT_SECONDS = 10
 _DIGITS = 16
 _PARTS = {
     "corpus": "corpus", "chunk": "chunker", "embed": "embedder", "index": "index", "fuse": "fusion",
-    "rerank": "reranker", "generate": "prompt",
+    "rerank": "reranker", "generate": "prompt", "target": "target", "documents": "corpus",
 }  # fmt: skip
 """Stage, as manifests of runs have it -> part, as entries have it."""
 
@@ -76,12 +76,15 @@ def account_name() -> str:
 
 def origins_of(result: Any, scores: Scores | None) -> dict[str, Origin]:
     """System -> where it comes from, of the systems of a result."""
-    folders = dict(folders_of(result, scores))
+    kind, folders = type(result).__name__, dict(folders_of(result, scores))
+    if kind in ("JudgedRun", "Verdicts"):
+        return _of_verdicts(result.verdicts if kind == "JudgedRun" else result)
     if scores is None:
         return {name: _origin(folder, {}) for name, folder in folders.items()}
-    judges = _judges(scores)
+    judges, benched = _judges(scores), _of_bench(result) if kind == "Bench" else {}
     return {
-        system: _origin(
+        system: benched.get(system)
+        or _origin(
             folders.get(system), {"run": scores.run_digest(system) or "", "judge": judges.get(system, "")}
         )
         for system in scores.systems
@@ -107,8 +110,36 @@ def _origin(folder: RunFolder | None, fingerprints: Mapping[str, str]) -> Origin
         return Origin({}, own)
     stages, settings = folder.manifest.get("fingerprint"), settings_table(without_secrets(folder.config))
     stages = stages if isinstance(stages, Mapping) else {}
-    own |= {part: str(stages[stage]) for stage, part in _PARTS.items() if stage in stages}
+    own |= {part: str(stages[stage]) for stage, part in _PARTS.items() if stages.get(stage, _ABSENT) != _ABSENT}
     return Origin(settings, own | {"config": str(stages.get("all") or _digest(settings))})
+
+
+def _of_bench(bench: Any) -> dict[str, Origin]:
+    """Label of a system of a bench -> its reranker or its whole system, and how many candidates it gets."""
+    tables = {own.name: _benched(own) for own in bench.config.systems.values()}
+    labels = {option.label: {**tables[option.system], "depth": option.depth} for option in bench.config.options}
+    origins = {}
+    for label, table in (tables | labels).items():
+        settings = settings_table(without_secrets(table))
+        rerank = {"reranker": _digest(table["rerank"])} if "rerank" in table else {}
+        origins[label] = Origin(settings, {**rerank, "config": _digest(settings)})
+    return origins
+
+
+def _benched(system: Any) -> dict[str, Any]:
+    """The settings of a system of a bench; none for the candidates as they are."""
+    if system.rerank is not None:
+        return {"rerank": system.rerank.table()}
+    named = {"pipeline": None if system.pipeline is None else str(system.pipeline), "target": system.target}
+    return {key: own for key, own in named.items() if own is not None}
+
+
+def _of_verdicts(verdicts: Any) -> dict[str, Origin]:
+    """The system whose answers were judged, with the settings of the judge."""
+    recipe = verdicts.recipe
+    own = {"judge": _digest(["", verdicts.method]), "run": str(recipe.get("outputs") or "")}
+    system = str(recipe.get("system") or "")
+    return {system: Origin(settings_table({"judge": recipe.get("judge")}), {key: it for key, it in own.items() if it})}
 
 
 def _judges(scores: Scores) -> dict[str, str]:
@@ -133,3 +164,7 @@ def versions_of(result: Any, scores: Scores | None) -> dict[str, str]:
         libraries = folder.manifest.get("libraries")
         versions |= {str(name): str(own) for name, own in libraries.items()} if isinstance(libraries, Mapping) else {}
     return versions
+
+
+_ABSENT = _digest([None])
+"""The digest of a stage that a pipeline does not have, in manifests of runs."""
