@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+import steelyard as sy
 from steelyard.base.errors import InputError, OutputError
 from steelyard.cli.app import app, command_of
 from steelyard.cli.init import STARTS, WORKFLOWS
@@ -15,15 +17,26 @@ from steelyard.data.questions import Questions
 from steelyard.gates.profiles import profile_of
 from steelyard.rag.config import Config
 
+ROOT = Path(__file__).parents[2]
+
 
 def commands(text: str) -> Iterator[list[str]]:
     """The commands of `steelyard` in a text, as their words."""
     for line in text.splitlines():
-        if (
-            "steelyard " in (words := line.strip().removeprefix("- ").removeprefix("run: "))
-            and words[:9] == "steelyard"
-        ):
-            yield [word.strip('"') for word in words.split()[1:]]
+        if (words := line.strip())[:10] == "steelyard ":
+            yield words.split()[1:]
+
+
+def settings(workflow: str) -> dict[str, str]:
+    """Those of the gate in a workflow, by the names of the inputs of action.yml."""
+    content = yaml.safe_load(workflow)
+    if "jobs" in content:
+        step = content["jobs"]["gate"]["steps"][-1]
+        assert step["uses"] == f"OWNER/steelyard@v{sy.__version__}"
+        assert step["with"].keys() <= yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"].keys()
+        return step["with"]
+    variables = content["steelyard"]["variables"].items()
+    return {name.removeprefix("STEELYARD_").lower(): value for name, value in variables}
 
 
 @pytest.mark.parametrize(("have", "language", "ci"), list(itertools.product(STARTS, ["en", "zh"], WORKFLOWS)))
@@ -34,12 +47,15 @@ def test_all_files_are_read_by_what_they_are_for(
     shown = capsys.readouterr().out
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {line.removeprefix(f"{tmp_path}/") for line in shown.splitlines() if line.startswith(str(tmp_path))}
-    texts = [shown.split("\n\n")[-1], *(path.read_text("utf-8") for path in tmp_path.rglob("*.yml"))]
-    for text in texts:
-        listed = list(commands(text))
-        assert len(listed) == 2
-        for words in listed:
-            command_of(words)
+    listed = list(commands(shown.split("\n\n")[-1]))
+    assert len(listed) == 2
+    for words in listed:
+        command_of(words)
+    for workflow in tmp_path.rglob("*.yml"):
+        gated = settings(workflow.read_text("utf-8"))
+        named = {gated[name] for name in ("truth", "profile", "config") if name in gated}
+        assert named - {"qrels.txt"} == {path.name for path in tmp_path.glob("[!.]*.*") if path.is_file()}
+        assert gated["margin"] == "0.02"
     if STARTS[have].config:
         (tmp_path / "documents").mkdir()
         Config.read(tmp_path / "mine.toml")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from steelyard._version import __version__
 from steelyard.base.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -14,17 +16,30 @@ if TYPE_CHECKING:
     from steelyard.reports.words import Words
 
 
+_TOLERATED = {"margin": "0.02", "options": "--alarms '1 in 200'"}
+"""Loss since the baseline, and false alarms among gates, that a gate in CI tolerates."""
+
+
 class Start(NamedTuple):
     """The first steps of a user.
 
     config, questions   whether there is a configuration, and questions, to write
-    run, gate           commands that measure and judge, in CI too
+    run, gate           commands that measure and judge
+    runs                what is gated in CI where no configuration is run
     """
 
     config: bool
     questions: bool
     run: str
     gate: str
+    runs: str = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Settings of the gate in CI, by the names of the inputs of action.yml."""
+        system = {"config": "mine.toml"} if self.config else {"runs": self.runs}
+        by = {"profile": "gate.toml"} if self.questions else {"measures": "ndcg@10"}
+        return {"truth": "questions.jsonl" if self.questions else "qrels.txt", **system, **by, **_TOLERATED}
 
 
 STARTS = {
@@ -38,11 +53,11 @@ STARTS = {
     ),
     "outputs": Start(
         False, True, "steelyard evaluate questions.jsonl outputs.jsonl",
-        "steelyard gate questions.jsonl outputs.jsonl --profile gate.toml",
+        "steelyard gate questions.jsonl outputs.jsonl --profile gate.toml", "outputs.jsonl",
     ),
     "runs": Start(
         False, False, "steelyard compare qrels.txt baseline.run candidate.run -m ndcg@10",
-        "steelyard gate qrels.txt baseline.run candidate.run -m ndcg@10 --margin 0.02",
+        "steelyard gate qrels.txt baseline.run candidate.run -m ndcg@10 --margin 0.02", "candidate.run",
     ),
 }  # fmt: skip
 """Data or system that a user has -> the first steps with it."""
@@ -87,8 +102,12 @@ def starter_files(have: str, language: str, ci: str) -> dict[str, str]:
         named |= {"questions.jsonl": f"questions.{language}.jsonl", "gate.toml": f"gate.{language}.toml"}
     texts = {name: _starter(starter) for name, starter in named.items()}
     if workflow is not None:
-        text = _starter(f"{ci}.yml").replace("{run}", start.run).replace("{gate}", start.gate)
-        texts[str(workflow)] = text
+        line = {"github": "          {name}: {value}", "gitlab": "    STEELYARD_{NAME}: {value}"}[ci]
+        settings = [
+            line.format(name=name, NAME=name.upper(), value=json.dumps(value)) for name, value in start.settings.items()
+        ]
+        text = _starter(f"{ci}.yml").replace("{settings}", "\n".join(settings))
+        texts[str(workflow)] = text.replace("{version}", __version__)
     return texts
 
 
