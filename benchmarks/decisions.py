@@ -29,7 +29,7 @@ from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
 from benchmarks.simulated.percentile_gates import percentile_gate_table
 from benchmarks.simulated.power import plan_table, power_table
-from benchmarks.simulated.repeats import repeat_table
+from benchmarks.simulated.repeats import commit_table, repeat_table
 from benchmarks.simulated.requests import request_table
 from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
@@ -74,6 +74,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "losses": loss_table,
     "steps": step_table,
     "unpaired": unpaired_table,
+    "commit-runs": commit_table,
     "unpaired-labels": unpaired_label_table,
 }
 """By name: from the number of draws and the seed to a table."""

@@ -139,3 +139,13 @@ def test_files_of_scores_on_the_command_line(tmp_path: Path, monkeypatch: pytest
     assert text.startswith("Unpaired: may beats june.")
     assert "Next:" not in text
     assert "holds scores, and pairs are of a truth and runs" in complaint("compare", "may.json", "june.json")
+
+
+def test_entries_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
+    monkeypatch.chdir(tmp_path)
+    with sy.Store("history.db") as store:
+        store.add(MAY, tags=["may"])
+        store.add(JUNE, tags=["june"])
+    text = printed("compare", "may=store:tag=may", "june=store:tag=june", "--unpaired")
+    assert text.startswith("Unpaired: may beats june.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.simulated.repeats import commit_rates
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,3 +182,12 @@ def test_what_is_no_repeat_is_refused() -> None:
         repeated([scores, sy.evaluate(TRUTH, {"bm25": FIRST}, "map")])
     with pytest.raises(sy.InputError, match=r"bm25: its runs cover different questions, such as 'q19'"):
         repeated([scores, alone({q: SECOND[q] for q in list(SECOND)[:-1]})])
+
+
+@pytest.mark.slow
+def test_runs_of_commits_hold_the_level_and_estimate_their_spread() -> None:
+    shown, half, sd = commit_rates(1_000, 5, (3, 3), 0.15, 0.0)
+    # Three standard errors of a simulated .05 are .021.
+    assert 0.029 <= shown <= 0.071
+    assert half < commit_rates(200, 5, (1, 1), 0.15, 0.0)[1]
+    assert sd == pytest.approx(0.15, abs=0.005)

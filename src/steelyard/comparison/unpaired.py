@@ -16,12 +16,12 @@ from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
 from steelyard.experiment.door.evaluation import open_scores, weighed_or_scores
 from steelyard.experiment.door.weighing import Weighing
-from steelyard.experiment.table.naming import renamed
 from steelyard.experiment.table.scores import Scores
 from steelyard.io.named import named_paths
 from steelyard.io.source import Source
 from steelyard.measures import Measure
 from steelyard.measures.spec import measure_or_column
+from steelyard.store.opening import is_reference, scores_at
 
 _SCORES = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"')
 """The beginning of a file of scores."""
@@ -42,8 +42,8 @@ def unpaired_scores(
 ) -> Scores:  # fmt: skip
     """The scores of systems over questions of their own, as one.
 
-    first      Scores, or a path of such (JSON, a run folder, a bench), or {name: such}: of the first period.  Else a
-               truth, of which each run has some of the questions
+    first      Scores, or a path of such (JSON, a run folder, a bench), an entry of a store (store:tag=may), or {name:
+               such}: of the first period.  Else a truth, of which each run has some of the questions
     others     of the other periods likewise, one or several; the runs of a truth
     measures   all that the scores have by default
     options    of evaluating that are given; questions that a run of a truth lacks are then left out by default
@@ -102,7 +102,7 @@ def _named(values: Sequence[object]) -> list[tuple[str | None, object]]:
 
 def _holds_scores(value: object) -> bool:
     """True for scores, and for the path of some or of what they are made of without another file."""
-    if isinstance(value, Scores):
+    if isinstance(value, Scores) or is_reference(value):
         return True
     if not isinstance(value, str | Path):
         return False
@@ -114,6 +114,8 @@ def _holds_scores(value: object) -> bool:
 def _scores(value: object, measures: Sequence[str | Measure], options: Mapping[str, Any]) -> Scores:
     if isinstance(value, Scores):
         return value
+    if is_reference(value):
+        return scores_at(str(value))
     assert isinstance(value, str | Path)
     is_folder = find_run_folder(value) is not None
     return open_scores(value, measures=measures, options=options if is_folder else {}).scores
@@ -135,5 +137,5 @@ def _distinct(named: Sequence[tuple[str | None, Scores]]) -> list[Scores]:
                     "JUNE=FILE ({'may': scores, 'june': scores})"
                 )
             owners[own] = number
-        parts.append(renamed(scores, names))
+        parts.append(scores.renamed(names))
     return parts

@@ -17,7 +17,6 @@ from steelyard.base.result import Result
 from steelyard.comparison.changes import SettingsDiff
 from steelyard.comparison.comparison import compare_scores
 from steelyard.comparison.result import Comparison
-from steelyard.experiment.table.naming import renamed
 from steelyard.experiment.table.recipes import judges_differ
 from steelyard.experiment.table.repeats import repeated
 from steelyard.experiment.table.scores import Scores
@@ -121,7 +120,7 @@ def difference(
     names = [f"{own}@{entry.id}" for own, entry in zip(systems, entries, strict=True)]
     wanted = _measures(scores, measures)
     before, after = (
-        renamed(part.filter(systems=own, measures=wanted), {own: name})
+        part.filter(systems=own, measures=wanted).renamed({own: name})
         for part, own, name in zip(scores, systems, names, strict=True)
     )
     common = {*before.query_ids} & {*after.query_ids}
