@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.history.listing import list_entries
 from steelyard.history.wear import wear
 from steelyard.reports.views.wear import wear_text
 from steelyard.reports.words import read_words
@@ -78,3 +79,15 @@ def test_one_line_in_both_languages(store: sy.Store) -> None:
     assert worn is not None
     assert wear_text(worn, read_words("en")).startswith("3 configurations were tried on 60 questions since 20")
     assert "3 个配置" in wear_text(worn, read_words("zh"))
+
+
+def test_the_list_of_entries_ends_with_it(store: sy.Store) -> None:
+    store.add(sy.evaluate(TRUTH, {"s": run(0)}, "mrr"))
+    assert list_entries(store).worn is None
+    store.add(sy.evaluate(TRUTH, {"s": run(1)}, "mrr"))
+    listed = list_entries(store)
+    assert listed.worn is not None
+    assert " ".join(listed.text(lang="en").split()).endswith(wear_text(listed.worn, read_words("en")))
+    assert wear_text(listed.worn, read_words("zh")) in listed.text("markdown", lang="zh")
+    store.add(sy.evaluate(TRUTH, {"s": run(1)}, "gm_map"))
+    assert list_entries(store).worn is None

@@ -478,7 +478,7 @@ COMMANDS = {
     "history confirm": Command(
         "Ask the questions that were held out whether they agree with the others; each answer from them is counted.",
         [
-            argument("ref", help="An entry: an id, latest, accepted or tag=NAME."),
+            options.ENTRY,
             argument("--against", metavar="ID", help="Confirm the difference from this entry, instead of the mean."),
             options.ENTRY_MEASURE,
             argument("--system", help="Of the entry; by default the one with the best mean of the open questions."),

@@ -93,10 +93,10 @@ def trend(call: Call, *, store: str | None, measures: list[str] | None, **option
         call.write(call.function(opened, measures, **options))
 
 
-def confirm(call: Call, ref: str, *, store: str | None, **options: Any) -> int:
+def confirm(call: Call, entry: str, *, store: str | None, **options: Any) -> int:
     """Ask the held-out questions of an entry whether they agree with the open ones."""
     with open_store(store) as opened:
-        confirmation = call.function(opened, ref, **options)
+        confirmation = call.function(opened, entry, **options)
     call.write(confirmation)
     return REFUSED if confirmation.agrees is None else 0
 

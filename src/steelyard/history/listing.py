@@ -14,6 +14,7 @@ from steelyard.base.limits import at_least
 from steelyard.base.nearest import nearest
 from steelyard.base.result import Result, Shown
 from steelyard.base.settings import validate
+from steelyard.history.wear import Wear, wear
 from steelyard.measures.spec import measure_or_column
 from steelyard.store.entries import Entry
 from steelyard.store.kinds import KINDS
@@ -31,6 +32,7 @@ class History(Result):
     entries   those that are listed, with the columns of `Store.entries`; of a measure that is asked for, its best mean
     n         how many there are that fit what is asked for
     total     how many there are at all
+    worn      how worn the questions of the newest entry are; None where only one configuration was tried on them
     """
 
     VIEW = "views.history"
@@ -39,6 +41,7 @@ class History(Result):
     entries: pl.DataFrame
     n: int
     total: int
+    worn: Wear | None = None
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -91,7 +94,15 @@ def list_entries(
         entries = _with_best(entries, store, measure)
     for condition in _conditions(kind, tag, moment(since)):
         entries = entries.filter(condition)
-    return History(store.name, entries.head(n), len(entries), total)
+    return History(store.name, entries.head(n), len(entries), total, worn=_worn(store, entries))
+
+
+def _worn(store: Store, entries: pl.DataFrame) -> Wear | None:
+    """How worn the questions of the newest of some entries are, by its measure."""
+    scored = entries.filter(pl.col("truth").is_not_null() & pl.col("measure").is_not_null()).head(1)
+    if scored.is_empty() or not measure_or_column(scored["measure"][0]).aggregation.arithmetic:
+        return None
+    return wear(store, scored["measure"][0], truth=scored["truth"][0])
 
 
 def _conditions(kind: str | None, tag: str | None, since: datetime | None) -> Iterator[pl.Expr]:

@@ -27,12 +27,11 @@ _MOST_READ = 8
 class Wear(Result):
     """How worn the questions of a truth are; see `wear`.
 
-    truth        its digest;   n_questions   of the newest entry
+    truth        its digest;   n_questions   in the newest mean
     n_configs    configurations that were tried on it;   since   when the first one was
     entry, system, mean   the best one by the measure, as it was evaluated last
     luck         its lead over the average and the next of all, and what luck gives; None where values say no scatter
-    detectable   difference of two systems that these questions show in 80 of 100 cases, as the only comparison
-    detectable_now   the same where the level of 5% is shared among all that were tried
+    df           degrees of freedom of the error of a mean, of which luck has the size
     """
 
     VIEW = "views.wear"
@@ -46,14 +45,32 @@ class Wear(Result):
     system: str
     mean: float
     luck: Luck | None
-    detectable: float = math.nan
-    detectable_now: float = math.nan
+    df: float = math.nan
+
+    @property
+    def detectable(self) -> float:
+        """Difference of two systems that these questions show in 80 of 100 cases, as the only comparison; NaN where
+        values say no scatter.
+        """
+        return self._detectable(1)
+
+    @property
+    def detectable_now(self) -> float:
+        """The same where the level of 5% is shared among all that were tried."""
+        return self._detectable(max(self.n_configs - 1, 1))
+
+    def _detectable(self, n_comparisons: int) -> float:
+        if self.luck is None:
+            return math.nan
+        errors = detectable_errors(int(self.df) + 1, df=self.df, n_comparisons=n_comparisons)
+        return errors * math.sqrt(2) * self.luck.error
 
     @property
     def frame(self) -> pl.DataFrame:
         """One row: counts, the best one, its leads over average and next with what luck gives, and differences."""
         leads = {} if self.luck is None else {"over_average": self.luck.over_average, "over_next": self.luck.over_next}
-        own = {name: value for name, value in vars(self).items() if name != "luck"}
+        own = {name: value for name, value in vars(self).items() if name not in ("luck", "df")}
+        own |= {name: getattr(self, name) for name in ("detectable", "detectable_now")}
         return pl.DataFrame([{
             **own, **{f"{name}_{key}": value for name, lead in leads.items() for key, value in vars(lead).items()}
         }])  # fmt: skip
@@ -70,29 +87,27 @@ def wear(
     Returns   None for a store without an entry of that truth, or with fewer than two configurations by the measure
     Raises    InputError for a measure that is a percentile or a geometric mean
     """
-    entries = store.entries().filter(pl.col("truth").is_not_null())
-    if truth is not None:
-        entries = entries.filter(pl.col("truth") == truth)
-    if entries.is_empty():
-        return None
-    newest = entries.row(0, named=True)
-    truth, name = str(newest["truth"]), measure or str(newest["measure"])
-    spec = measure_or_column(name)
+    if truth is None or measure is None:
+        entries = store.entries().filter(pl.col("truth").is_not_null())
+        if truth is not None:
+            entries = entries.filter(pl.col("truth") == truth)
+        if entries.is_empty():
+            return None
+        truth, measure = str(entries["truth"][0]), measure or str(entries["measure"][0])
+    spec = measure_or_column(measure)
     if not spec.aggregation.arithmetic:
-        raise InputError(f"measure {name!r}: luck is computed of arithmetic means alone; name another one (-m)")
-    of_measure = store.means(name).filter((pl.col("truth") == truth) & pl.col("mean").is_not_null())
-    latest = of_measure.unique("config", keep="last", maintain_order=True)
-    configs = store.configs(truth)
+        raise InputError(f"measure {measure!r}: luck is computed of arithmetic means alone; name another one (-m)")
+    latest, configs = store.latest_means(truth, measure), store.configs(truth)
     if len(latest) < 2:
         return None
     means = (1 if spec.definition.higher_is_better else -1) * latest["mean"].to_numpy()
     best = latest.row(int(means.argmax()), named=True)
-    error = _scatter(store, latest, name)
+    error = _scatter(store, latest, measure)
     return Wear(
-        truth, name, int(newest["n_questions"]), len(configs), configs["time"][0],
+        truth, measure, int(latest["n"][-1]), len(configs), configs["time"][0],
         best["entry"], best["system"], best["mean"],
         luck=None if error is None else luck(means, error, max(len(configs), len(means)), seed=seed),
-        detectable=_detectable(error, 1), detectable_now=_detectable(error, len(configs) - 1),
+        df=math.nan if error is None else error.df,
     )  # fmt: skip
 
 
@@ -111,11 +126,3 @@ def _scatter(store: Store, latest: pl.DataFrame, measure: str) -> MeanError | No
         return None
     table: Floats = np.array([[own[query_id] for query_id in query_ids] for own in of_systems])
     return scatter(table, clusters=[clusters[query_id] for query_id in query_ids] if clusters else None)
-
-
-def _detectable(error: MeanError | None, n_comparisons: int) -> float:
-    """Difference of two systems that is shown in 80 of 100 cases; NaN without an error."""
-    if error is None:
-        return math.nan
-    errors = detectable_errors(int(error.df) + 1, df=error.df, n_comparisons=max(n_comparisons, 1))
-    return errors * math.sqrt(2) * error.error

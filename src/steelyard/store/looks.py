@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, and_, func, select
 
-from steelyard.store.schema import CONFIRMATIONS, ENTRIES, SYSTEMS
+from steelyard.store.schema import CONFIRMATIONS, ENTRIES, MEANS, SYSTEMS
 
 
 def configs_of(truth: str) -> Select[Any]:
@@ -15,6 +15,22 @@ def configs_of(truth: str) -> Select[Any]:
     config, since = SYSTEMS.c.config, func.min(ENTRIES.c.time)
     query = select(config, since).select_from(SYSTEMS.join(ENTRIES)).where(ENTRIES.c.truth == truth, config != "")
     return query.group_by(config).order_by(since, config)
+
+
+def latest_means_of(truth: str, measure: str) -> Select[Any]:
+    """Of each configuration on a truth the newest mean of a measure, with entry and system; oldest first."""
+    order = (ENTRIES.c.time.desc(), ENTRIES.c.number.desc())
+    place = func.row_number().over(partition_by=SYSTEMS.c.config, order_by=order).label("place")
+    of_system = and_(SYSTEMS.c.entry == MEANS.c.entry, SYSTEMS.c.system == MEANS.c.system)
+    own = (
+        select(SYSTEMS.c.config, ENTRIES.c.time, ENTRIES.c.id, MEANS.c.system, MEANS.c.mean, MEANS.c.n, place)
+        .select_from(MEANS.join(ENTRIES).join(SYSTEMS, of_system))
+        .where(ENTRIES.c.truth == truth, MEANS.c.measure == measure, MEANS.c.mean.is_not(None), SYSTEMS.c.config != "")
+        .subquery()
+    )
+    c = own.c
+    columns = (c.config, c.time, c.id, c.system, c.mean, c.n)
+    return select(*columns).where(c.place == 1).order_by(c.time, c.id)
 
 
 def all_confirmations() -> Select[Any]:

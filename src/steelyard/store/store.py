@@ -45,6 +45,9 @@ _ACCEPTANCES: Mapping[str, Any] = {
     "entry": pl.String, "time": _TIME, "truth": pl.String, "who": pl.String, "why": pl.String,
 }  # fmt: skip
 _CONFIGS: Mapping[str, Any] = {"config": pl.String, "time": _TIME}
+_LATEST_MEANS: Mapping[str, Any] = {
+    **_CONFIGS, "entry": pl.String, "system": pl.String, "mean": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
 _CONFIRMATIONS: Mapping[str, Any] = {
     "time": _TIME, "truth": pl.String, "entry": pl.String, "system": pl.String, "against": pl.String,
     "measure": pl.String, "mean": pl.Float64, "agrees": pl.Boolean, "charged": pl.Boolean,
@@ -255,6 +258,14 @@ class Store:
         from steelyard.store.looks import configs_of
 
         return self._table(configs_of(truth), _CONFIGS)
+
+    def latest_means(self, truth: str, measure: str) -> pl.DataFrame:
+        """One row for each configuration that has a mean of a measure on a truth, the newest one, oldest first: config,
+        time, entry, system, mean, n.
+        """
+        from steelyard.store.looks import latest_means_of
+
+        return self._table(latest_means_of(truth, measure), _LATEST_MEANS)
 
     def confirmations(self) -> pl.DataFrame:
         """One row a question to a held-out part, oldest first: time, truth (its digest), entry, system, against (an
