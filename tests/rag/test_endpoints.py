@@ -323,6 +323,7 @@ def test_no_proxy_stands_before_this_computer(server: Server, monkeypatch: pytes
         assert len(server.seen(path)) == 1
 
 
+@pytest.mark.usefixtures("frozen_objects")
 def test_nothing_is_left_open(server: Server) -> None:
     stage: Any
     for stage in (embedder(server), generator(server)):

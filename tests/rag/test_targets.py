@@ -276,13 +276,15 @@ def test_async_functions_run_from_many_threads() -> None:
     assert sorted(answer.passages[0].chunk_id for answer in found) == [f"d{i}" for i in range(8)]
 
 
+@pytest.mark.usefixtures("frozen_objects")
 def test_the_loop_ends_with_its_target() -> None:
+    others = set(threading.enumerate())
     target = callable_target(Async())
     target("d1", 5)
-    assert "steelyard-target" in {thread.name for thread in threading.enumerate()}
+    (loop,) = (thread for thread in set(threading.enumerate()) - others if thread.name == "steelyard-target")
     del target
     gc.collect()
-    assert "steelyard-target" not in {thread.name for thread in threading.enumerate()}
+    assert not loop.is_alive()
 
 
 @examples(100)

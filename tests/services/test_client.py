@@ -67,6 +67,7 @@ def test_an_awaited_fault_is_asked_again_and_then_raised(server: Server) -> None
         asyncio.run(rerank.request_async("POST", body=BODY))
 
 
+@pytest.mark.usefixtures("frozen_objects")
 def test_a_service_dropped_within_a_loop_closes_its_client(server: Server) -> None:
     async def ask() -> None:
         await service(server).request_async("POST", body=BODY)
