@@ -229,9 +229,9 @@ def test_real_runs() -> None:
     runs = [StreamedRun(path) for path in sorted((folder / "runs_judged43_top100").iterdir())]
     alignments = [align(truth, run).alignment for run in runs]
     names = [run.name for run in runs]
-    started = time.perf_counter()
+    started = time.process_time()
     s = sensitivity(names, alignments, parse_all("ndcg@10"))
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
     assert len(names) == 37
     assert moved_by_ties(s, 0) == []
     assert overlapping(s, 0) == []

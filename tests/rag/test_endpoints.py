@@ -109,7 +109,7 @@ def test_a_refusal_is_not_asked_again(server: Server, path: str, code: int) -> N
 def test_a_stall_and_a_broken_answer_are_asked_again(server: Server, path: str, fault: Fault) -> None:
     well = ask(server, path)
     server.script(path, fault)
-    assert np.array_equal(ask(server, path, timeout_s=0.3), well)
+    assert np.array_equal(ask(server, path, timeout_s=0.6), well)
     assert len(server.seen(path)) == 1 + 2
 
 

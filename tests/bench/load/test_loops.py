@@ -118,12 +118,12 @@ def test_failures_and_late_answers_are_rows_too() -> None:
     def ask(query_id: str, query: str) -> Served:
         if (failure := next(failures, None)) is not None:
             raise failure
-        sleep(0.15)
+        sleep(0.6)
         return Served()
 
-    requests = offer(ask, QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng(), timeout_s=0.1, workers=1)
+    requests = offer(ask, QUERIES, rate=100, duration_s=0.05, arrivals="constant", rng=rng(), timeout_s=0.5, workers=1)
     assert requests["outcome"].to_list() == ["error", "timeout", "error", "error", "timeout"]
-    errors = ["rerank: no scores", "too slow", "KeyError: 'x'", "SystemExit: 3", "no answer within 0.1 s"]
+    errors = ["rerank: no scores", "too slow", "KeyError: 'x'", "SystemExit: 3", "no answer within 0.5 s"]
     assert requests["error"].to_list() == errors
 
 
