@@ -53,9 +53,8 @@ def test_help_and_mistakes_wait_for_nothing(words: str, language: str) -> None:
 def test_a_command_takes_what_is_declared(name: str) -> None:
     required = [item.names[0] for item in COMMANDS[name].arguments if item.usage.startswith(item.names[0].upper())]
     words = ["file"] * len(required)
-    words += [
-        word for item in COMMANDS[name].arguments if item.settings.get("required") for word in (item.names[0], "1")
-    ]
+    for item in COMMANDS[name].arguments:
+        words += [item.names[0], next(iter(item.settings.get("choices", "1")))] * bool(item.settings.get("required"))
     values = COMMANDS[name].parse(name, words).keys()
     values |= {item.settings["dest"] for item in COMMANDS[name].arguments if item.settings.get("default") is SUPPRESS}
     values -= {"lang", "format", "safe_csv", "explain"}  # These say how the result is written.

@@ -44,7 +44,7 @@ pytest.importorskip("scipy", reason="comparisons and gates need the extra stats"
 EN = read_words("en")
 ASKED = "tests.bench.run.test_load_tests:answer"
 TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
-INTERACTIVE = {"chat", "comment", "demo", "init"}
+INTERACTIVE = {"chat", "comment", "demo", "history export", "init"}
 """Commands that talk with whoever runs them, and have no result."""
 
 Call = Callable[[], str]

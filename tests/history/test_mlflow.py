@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 import yaml
 
+import steelyard as sy
 from steelyard.history.mlflow import tracking_folder
 from steelyard.store.entries import Entry
+from tests.cli.command import complaint, printed
+
+pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
 
 TIME = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -93,3 +98,18 @@ def test_any_text_can_be_a_name(tmp_path: Path) -> None:
     assert yaml.safe_load(meta.read_text("utf-8"))["run_name"].startswith('a: "b" #  😀xxx')
     (setting,) = root.glob("*/*/params/*")
     assert len(setting.read_text("utf-8")) == 6_000
+
+
+def test_a_command_exports_all_entries_or_some(tmp_path: Path) -> None:
+    truth, runs = {"q1": {"a": 1}, "q2": {"b": 1}}, {"new": {"q1": ["a"], "q2": ["b"]}, "old": {"q1": ["a"]}}
+    with sy.Store(tmp_path / "history.db") as store:
+        first = store.add(sy.evaluate(truth, runs, "mrr"), tags=["v1"])
+        store.add(sy.evaluate(truth, runs, ["mrr", "recall@1"]))
+    for words, n in ((["tag=v1"], 2), ([], 4)):
+        shown = printed("history", "export", *words, "--to", "mlflow", "-o", "two words", "--lang", "en", cwd=tmp_path)
+        assert "  cd 'two words'\n  MLFLOW_ALLOW_FILE_STORE=true mlflow ui\n" in shown
+        assert len(list(tmp_path.glob("two words/mlruns/*/*/meta.yaml"))) == n
+    [means] = {path.read_text().split()[1] for path in tmp_path.glob("two words/mlruns/*/*/metrics/recall_at_1_n")}
+    assert means == "2.0"
+    assert f'"id": "{first.id}"' in "".join(path.read_text() for path in tmp_path.rglob("entry.json"))
+    assert "has no entry" in complaint("history", "export", "ffff", "--to", "mlflow", "-o", "x", cwd=tmp_path)

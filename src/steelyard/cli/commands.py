@@ -366,6 +366,20 @@ COMMANDS = {
         ],
         history.accept, "steelyard.store.store:Store.accept",
     ),
+    "history export": Command(
+        "Write entries for a tool that shows experiments.",
+        [
+            argument(
+                "entries", nargs="*", help="Ids, or beginnings of them; latest, accepted, tag=NAME. All by default."
+            ),
+            argument(
+                "--to", choices=["mlflow"], required=True, help="mlflow: a tracking folder, which `mlflow ui` opens."
+            ),
+            argument("--output", "-o", type=Path, required=True, help="The folder."),
+            options.HISTORY_STORE, options.LANG,
+        ],
+        history.export, "steelyard.history.mlflow:export_mlflow",
+    ),
     "history tag": Command(
         "Give an entry tags, by which it is found: tag=NAME.",
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from steelyard.base.errors import InputError
 from steelyard.cli.recording import VARIABLE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from steelyard.cli.calls import Call
     from steelyard.store.store import Store
 
@@ -78,6 +81,13 @@ def accept(call: Call, entry: str, *, store: str | None, who: str | None, why: s
     with open_store(store) as opened:
         accepted = call.function(opened, entry, who=who or "", why=why or "")
         print(call.words("stored.accepted", id=accepted.id, who=accepted.accepted[-1][1], store=opened.name))
+
+
+def export(call: Call, entries: list[str], *, store: str | None, to: str, output: Path) -> None:
+    """Write entries for another tool, and say how it opens them."""
+    with open_store(store) as opened:
+        ids = call.compute(opened, entries, output)
+    print(call.words(f"stored.exported_{to}", n=len(set(ids)), folder=shlex.quote(str(output))))
 
 
 def tag(call: Call, entry: str, tags: list[str], *, store: str | None) -> None:

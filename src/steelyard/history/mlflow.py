@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from steelyard.io.write import write_text
 
 if TYPE_CHECKING:
     from steelyard.store.entries import Entry
+    from steelyard.store.store import Store
 
 _LONGEST_KEY, _LONGEST_VALUE, _LONGEST_NAME = 80, 6_000, 250
 """Characters of a key, of a parameter or tag, and of a run's name; MLflow takes 250, 6,000 and 250."""
@@ -31,6 +32,18 @@ _FINISHED, _LOCAL = 3, 4
 """Status of a run and kind of its source, as MLflow numbers them."""
 _BOUNDS = {"mean": "", "low": "_low", "high": "_high", "n": "_n"}
 """Column of the means -> ending of the name of its metric."""
+
+
+def export_mlflow(store: Store, refs: Sequence[str], folder: Path) -> list[str]:
+    """Write entries of a store as MLflow runs into a tracking folder, and return their ids.
+
+    refs      ids, or beginnings of them, latest, accepted, tag=NAME; none for all entries
+    folder    as of `tracking_folder`
+    Raises    InputError for an entry that is not there; OutputError where the folder cannot be written.
+    """
+    entries = [store.entry(ref) for ref in refs or store.entries()["id"].to_list()]
+    tracking_folder(store.means(), entries, folder)
+    return [entry.id for entry in entries]
 
 
 def tracking_folder(means: pl.DataFrame, entries: Iterable[Entry], folder: Path) -> Path:
