@@ -103,6 +103,30 @@ def test_zh_course() -> None:
     assert shown == lines[: len(shown)]
 
 
+@pytest.mark.slow
+def test_history() -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
+    done = run("history")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    changed = [int(line.split()[0]) for line in lines if re.match(r"  \d", line)]
+    assert changed == [16, 22, 33, 45, 50]
+    assert [line.split(",")[0] for line in lines if line.startswith("  commits")] == [
+        "  commits 16 to 21", "  commits 45 to 49",
+    ]  # fmt: skip
+    readme = (EXAMPLES / "history" / "README.md").read_text("utf-8")
+    shown = readme.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert [without_ids(line) for line in lines] == [without_ids(line) for line in shown]
+    # Commits that hardly matter are drawn: none of them makes a level, whichever these are.
+    others = run("history", "--seed", "9").stdout.splitlines()
+    assert [int(line.split()[0]) for line in others if re.match(r"  \d", line)] == changed
+
+
+def without_ids(line: str) -> str:
+    """A line without the ids of entries, which are drawn."""
+    return re.sub(r"\b[0-9a-f]{10}\b", "", line)
+
+
 @pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])
 def test_without_data(example: str, tmp_path: Path) -> None:
     done = run(example, "--data", tmp_path)
