@@ -24,7 +24,7 @@ TIME = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def entry_of(system: str = "hybrid", **fields: Any) -> Entry:
     entry = Entry(
         id="4f1c9a0b77", time=TIME, kind="scores", command="evaluate questions.jsonl runs/hybrid", commit="0a1b2c3d",
-        dirty=False, tags=["v1.2"], note="Larger chunks", truth="81c2d05612345678", n_questions=40,
+        dirty=False, tags=["v1.2"], note="Larger chunks", truth="sha256:81c2d05612345678", n_questions=40,
         settings={system: {"chunk.size": "300"}}, versions={"steelyard": "0.1.0"},
         fingerprints={system: {"corpus": "aa11"}},
     )  # fmt: skip

@@ -72,7 +72,7 @@ def _experiment(root: Path, entry: Entry) -> Path:
     number = str(int(_digest("truth", entry.truth or "")[:15], 16))
     folder, created = root / number, _milliseconds(entry)
     if not (folder / "meta.yaml").exists():
-        name = f"steelyard, truth {entry.truth[:8]}" if entry.truth else "steelyard"
+        name = f"steelyard, truth {entry.truth.rpartition(':')[2][:8]}" if entry.truth else "steelyard"
         _write(folder / "meta.yaml", _yaml({
             "artifact_location": folder.as_uri(), "creation_time": created, "experiment_id": number,
             "last_update_time": created, "lifecycle_stage": "active", "name": name,
