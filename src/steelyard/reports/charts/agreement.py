@@ -94,7 +94,9 @@ def _reliability(agreement: Agreement, pairs: Sequence[RaterPair], words: Words)
     layers = [point.mark_line(strokeWidth=2), point.mark_point(filled=True, size=60, opacity=1)]
     if cut is not None and ratings.n_questions is None:
         # Items of one question are no independent evidence, as these intervals take them for.
-        layers.insert(0, base.mark_rule(opacity=0.45, strokeWidth=2).encode(y=alt.Y("low:Q", **domain), y2="high:Q"))
+        layers.insert(
+            0, base.mark_rule(opacity=0.45, strokeWidth=2).encode(y=alt.Y("low:Q", **domain), y2=alt.Y2("high:Q"))
+        )
     own = [[row for row in rows if row["rater"] == name] for name in order]
     listed = [
         words("charts.reliability.of", rater=first["rater"], first=number(first["value"], 3),

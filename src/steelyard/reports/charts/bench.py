@@ -71,7 +71,7 @@ def draw_quality(bench: Bench, words: Words) -> TopLevelMixin | None:
     at = alt.X("at:Q")
     lines = plot(points).encode(x=at, y=y, color=colour, tooltip=tooltips(
         words, system="N", depth="Q:d", value="Q:.4f", low="Q:.4f", high="Q:.4f"))  # fmt: skip
-    ends = intervals(points, x=at, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    ends = intervals(points, x=at, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     ceiling = plot([{"depth": depth, "value": value} for depth, value in sorted(ceilings.items())]).encode(x=x, y=y)
     base = plot([{"value": of_measure[0]["base"], "depth": depths[0]}]).encode(y=y)
     layers = [
@@ -196,7 +196,7 @@ def draw_load(bench: Bench, words: Words) -> TopLevelMixin | None:
     lines = plot(rows).encode(x=x, y=y, color=colour, tooltip=tooltips(
         words, system="N", rate="Q:,.3~r", ms="Q:,.3~r", low="Q:,.3~r", high="Q:,.3~r"))  # fmt: skip
     layers = [
-        intervals(rows, x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        intervals(rows, x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
         lines.mark_line(strokeWidth=2),
         lines.mark_point(filled=True, size=60, opacity=1),
     ]

@@ -83,8 +83,8 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
                       legend=alt.Legend(columnPadding=16, orient="bottom"))  # fmt: skip
     tooltip = tooltips(words, label="N", x="Q:,.3~r", y="Q:.4f", kind="N")
     marks = [
-        intervals(points, opacity=0.35, color=colour, x=x, y=alt.Y("low:Q"), y2="high:Q"),
-        intervals(points, opacity=0.35, color=colour, y=y, x=alt.X("left:Q"), x2="right:Q"),
+        intervals(points, opacity=0.35, color=colour, x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        intervals(points, opacity=0.35, color=colour, y=y, x=alt.X("left:Q"), x2=alt.X2("right:Q")),
         dots(points, size=120, color=colour, x=x, y=y, shape=shape, tooltip=tooltip),
     ]
     ahead = sorted((point for point in points if point["label"] in front), key=lambda point: point["x"])
@@ -97,7 +97,7 @@ def _draw(bench: Bench, name: str, across: dict[str, tuple[Any, ...]], words: Wo
     labels = [
         plot([point for point in frame.labelled(points) if point["recommended"] == bold])
         .mark_text(align="left", baseline="middle", fontWeight="bold" if bold else "normal")
-        .encode(x=alt.X("at_x:Q", scale=None), y=alt.Y("at_y:Q", scale=None), text="label:N")
+        .encode(x=alt.X("at_x:Q", scale=None), y=alt.Y("at_y:Q", scale=None), text=alt.Text("label:N"))
         for bold in (False, True)
     ]
     line = plot([{"y": base}])

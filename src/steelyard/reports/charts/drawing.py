@@ -57,7 +57,7 @@ def draw_leaderboard(contents: Contents, words: Words, measure: int = 0) -> TopL
     y = systems_axis([str(row["system"]) for row in rows])
     tooltip = tooltips(words, system="N", mean="Q:.4f", low="Q:.4f", high="Q:.4f")
     layers = [
-        intervals(rows, width=3, opacity=0.45, y=y, x=low_x, x2="high:Q", tooltip=tooltip),
+        intervals(rows, width=3, opacity=0.45, y=y, x=low_x, x2=alt.X2("high:Q"), tooltip=tooltip),
         dots(rows, size=90, y=y, x=x, tooltip=tooltip),
     ]
     listed = [f"{row['system']} {number(row['mean'])} [{number(row['low'])}, {number(row['high'])}]" for row in rows]
@@ -93,12 +93,12 @@ def draw_differences(contents: Contents, words: Words, measure: int = 0) -> TopL
     bounded = [row for row in rows if row["low"] is not None]
     layers = [
         plot([{"zero": 0}]).mark_rule(strokeWidth=1).encode(x=alt.X("zero:Q", title=title)),
-        intervals(bounded, width=3, opacity=0.6, y=y, x=low_x, x2="high:Q", color=colour, tooltip=tooltip),
+        intervals(bounded, width=3, opacity=0.6, y=y, x=low_x, x2=alt.X2("high:Q"), color=colour, tooltip=tooltip),
         dots(rows, size=90, y=y, x=x, color=colour, shape=shape, tooltip=tooltip),
     ]
     if comparison.margin is not None:
         band = plot([{"from": -comparison.margin, "to": comparison.margin}]).mark_rect(opacity=0.12, color=NEUTRAL)
-        layers.insert(0, band.encode(x=alt.X("from:Q", title=title), x2="to:Q"))
+        layers.insert(0, band.encode(x=alt.X("from:Q", title=title), x2=alt.X2("to:Q")))
     listed = [
         words("charts.differences.of", system=single_line(row.system), difference=difference_text(row),
               interval=interval_text(row, comparison, words), verdict=verdict_text(row, comparison, words))
@@ -142,7 +142,7 @@ def draw_ceilings(contents: Contents, words: Words) -> TopLevelMixin | None:
     )
     tooltip = tooltips(words, system="N", ceiling="N", value="Q:.4f", gain="Q:+.4f")
     layers = [
-        intervals(ends, opacity=0.3, y=y, x=from_x, x2="to:Q"),
+        intervals(ends, opacity=0.3, y=y, x=from_x, x2=alt.X2("to:Q")),
         dots(rows, size=110, y=y, x=x, tooltip=tooltip, color=colour, shape=shape),
     ]
     listed = [_ceiling_text(system, own, words) for system, own in of_system.items()]
@@ -218,7 +218,11 @@ def draw_curves(contents: Contents, words: Words, measure: int = 0) -> TopLevelM
     # Coloured lines lie over the others.
     rows.sort(key=lambda row: row["colour"] != others)
     base = plot(rows).encode(
-        x=x, y=y, color=colour, detail="system:N", tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f")
+        x=x,
+        y=y,
+        color=colour,
+        detail=alt.Detail("system:N"),
+        tooltip=tooltips(words, system="N", k="Q:d", value="Q:.4f"),
     )
     is_other = alt.FieldEqualPredicate(field="colour", equal=others)
     named = base.transform_filter(alt.LogicalNotPredicate(**{"not": is_other}))
@@ -266,7 +270,7 @@ def draw_scatter(contents: Contents, words: Words) -> TopLevelMixin | None:
     y = alt.Y("y:Q", title=names[1], scale=scale, axis=alt.Axis(tickCount=5))
     size = alt.Size("n:Q", title=words("charts.field.n"), legend=None, scale=alt.Scale(range=[36, 420], domainMin=1))
     layers = [
-        dashed([{"x": low, "y": low, "to": high}], x=x, y=y, x2="to:Q", y2="to:Q"),
+        dashed([{"x": low, "y": low, "to": high}], x=x, y=y, x2=alt.X2("to:Q"), y2=alt.Y2("to:Q")),
         plot(rows)
         .mark_point(filled=True, opacity=0.55, cursor="pointer")
         .encode(x=x, y=y, size=size, tooltip=tooltips(words, x="Q:.3f", y="Q:.3f", n="Q:,d")),

@@ -51,10 +51,10 @@ def _stacked(
               axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
     tooltip = tooltips(words, system="N", n="Q:,d", share="Q:.1%")
     tooltip.insert(1, alt.Tooltip("class:N", title=title))
-    bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2="to:Q", color=colour, tooltip=tooltip)
+    bars = plot(rows).mark_bar(height={"band": 0.74}).encode(y=y, x=x, x2=alt.X2("to:Q"), color=colour, tooltip=tooltip)
     wide = plot(rows).transform_filter(_LABELLED)
     labels = wide.mark_text(fontSize=11, baseline="middle").encode(
-        y=y, x=alt.X("middle:Q"), text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip
+        y=y, x=alt.X("middle:Q"), text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None), tooltip=tooltip
     )
     return titled([bars, labels], area, words, values, height=height_of(len(systems)), listed=listed)
 

@@ -57,9 +57,11 @@ def draw_line(line: TrendLine, words: Words) -> TopLevelMixin:
     plain, gated = ([row for row in rows if (row["outcome"] is None) == own] for own in (True, False))
     description = alt.Description("text:N")
     layers = [
-        base.mark_area(opacity=0.14, aria=False).encode(y=alt.Y("low:Q"), y2="high:Q", detail=by_stretch),
+        base.mark_area(opacity=0.14, aria=False).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), detail=by_stretch),
         base.mark_line(strokeWidth=1, opacity=0.6, aria=False).encode(y=y, detail=by_stretch),
-        plot(level_rows).mark_rule(strokeWidth=3, opacity=0.55, aria=False).encode(x=alt.X("time:T"), x2="end:T", y=y),
+        plot(level_rows)
+        .mark_rule(strokeWidth=3, opacity=0.55, aria=False)
+        .encode(x=alt.X("time:T"), x2=alt.X2("end:T"), y=y),
         plot(changes).mark_rule(strokeDash=[4, 4], aria=False).encode(x=alt.X("time:T")),
         plot(breaks).mark_rule(strokeWidth=2, aria=False).encode(x=alt.X("time:T")),
         dots(plain, size=28, x=x, y=y, description=description),
