@@ -49,7 +49,8 @@ def test_settings_documents_and_the_gold_that_they_touch(store: sy.Store, folder
     assert dict(settings.settings) == {"k": ("10", "3"), "index.1.k1": (None, "2.0")}
     assert {"corpus", "index", "run"} <= {*found.changed}
     assert "chunker" not in found.fingerprints  # It follows the corpus, and its settings are the same.
-    assert found.fingerprints["reranker"]
+    assert found.fingerprints["truth"]
+    assert "reranker" not in found.fingerprints
     assert found.corpus is not None
     assert (found.corpus.added, found.corpus.removed, found.corpus.changed) == (["extra"], ["cats"], ["owls"])
     assert dict(found.corpus.touched) == {"extra": ["bees"], "cats": ["cats"], "owls": ["owls"]}
@@ -61,6 +62,17 @@ def test_settings_documents_and_the_gold_that_they_touch(store: sy.Store, folder
     assert "有变化的文档是 3 个问题的标准证据" in found.text(lang="zh")
     assert "abcdef0, with changes" in found.text("markdown", lang="en")
     assert "<script>alert" not in found.text("html", lang="en")
+
+
+def test_a_stage_that_one_pipeline_lacks_is_a_change(store: sy.Store, folder: RunFolder, tmp_path: Path) -> None:
+    first = store.add(evaluated(folder))
+    second = store.add(evaluated(run_folder(tmp_path / "second", rerank={"kind": "lexical"})))
+    found = difference(store, first.id, second.id)
+    assert found.fingerprints["reranker"] is False
+    assert found.fingerprints["corpus"]
+    assert found.corpus is not None
+    assert (found.corpus.added, found.corpus.removed, found.corpus.changed) == ([], [], [])
+    assert "rerank.kind" in found.settings.settings
 
 
 def test_questions_of_one_entry_alone_are_counted_and_left_out(store: sy.Store) -> None:

@@ -28,6 +28,8 @@ from steelyard.store.store import Store
 
 PARTS = ("truth", "corpus", "chunker", "embedder", "index", "fusion", "reranker", "prompt", "judge", "run")
 """What fingerprints are of, in the order of a pipeline."""
+_STAGES = PARTS[2:8]
+"""Parts that a pipeline may lack: then they differ from those of one that has them."""
 _FOLLOWING = {"chunker": ("chunk.", ("corpus",)), "embedder": ("embed.", ("corpus", "chunker"))}
 """Part -> how its settings begin, and parts whose change moves its fingerprint too, so that it says nothing of it."""
 _LEAST_PAIRS = 2
@@ -191,7 +193,13 @@ def _fingerprints(entries: Sequence[Entry], systems: Sequence[str], changed: Ite
         {**entry.fingerprints.get(system, {}), **({"truth": entry.truth} if entry.truth else {})}
         for entry, system in zip(entries, systems, strict=True)
     )
-    same = {part: first[part] == second[part] for part in PARTS if part in first and part in second}
+    are_pipelines = "chunker" in first and "chunker" in second
+    same = {
+        part: first.get(part) == second.get(part)
+        for part in PARTS
+        if (part in first and part in second)
+        or (are_pipelines and part in _STAGES and (part in first or part in second))
+    }
     keys = tuple(changed)
     follows = {
         part

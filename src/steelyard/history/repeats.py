@@ -29,9 +29,10 @@ def repeats_of(store: Store, ref: str) -> Scores:
 
 def repeat_entries(store: Store, entry: Entry) -> list[Entry]:
     """The entry and its repeats, oldest first; the entry alone where the commit, or what it measured, is not known."""
-    if entry.commit is None or entry.dirty is not False or not all(entry.settings.get(s) for s in entry.fingerprints):
+    systems = list(entry.fingerprints)
+    if not systems or entry.commit is None or entry.dirty is not False or not all(map(entry.settings.get, systems)):
         return [entry]
-    alike = store.means().filter(
+    alike = store.means(system=systems[0]).filter(
         pl.col("commit") == entry.commit, ~pl.col("dirty"), pl.col("truth") == pl.lit(entry.truth)
     )
     entries = [store.entry(id) for id in alike["entry"].unique(maintain_order=True) if id != entry.id]

@@ -34,7 +34,7 @@ def document_frames(folders: Iterable[RunFolder], scores: Scores | None) -> dict
         if (own.path / DOCUMENTS_FILE).exists()
         for document in read_documents(own.path)
     ]
-    weighing = None if scores is None else scores.weighing
+    weighing = None if scores is None else scores.source
     gold = [] if weighing is None or not rows else _gold_rows(weighing)
     frames = {
         name: pl.DataFrame(own, schema=_SCHEMAS[name], orient="row") for name, own in ((DOCUMENTS, rows), (GOLD, gold))
