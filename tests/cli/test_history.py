@@ -114,3 +114,35 @@ def test_questions_before_removing_are_answered(folder: Path, monkeypatch: pytes
     monkeypatch.setattr("steelyard.cli.history._is_terminal", lambda: True)
     first, second = (steelyard("history", "remove", "latest", cwd=folder) for _ in range(2))
     assert [first.returncode, second.returncode, len(ids(folder))] == [1, 0, 1]
+
+
+def test_entries_are_read_where_files_are(folder: Path) -> None:
+    gate, scores = ids(folder)
+    text = printed("evaluate", "store:tag=v1", "-m", "mrr", cwd=folder, environment={"STEELYARD_STORE": "history.db"})
+    assert text.startswith("30 questions")
+    assert "Stored as" not in text
+    compared = printed("compare", f"store:{scores}", "-f", "csv", "--store", "history.db", cwd=folder)
+    assert [line.split(",")[2] for line in compared.splitlines()[1:3]] == ["old", "new"]
+    both = printed("evaluate", f"store:{scores}", f"store:{gate}", cwd=folder)
+    assert f"old ({scores[:6]})" in both
+    assert f"old ({gate[:6]})" in both
+    assert "old" in printed("compare", f"store:{scores}", f"store:{gate}", "--unpaired", cwd=folder)
+    judged = steelyard("gate", "store:tag=v1", "--baseline", "old", "--margin", "0.01", cwd=folder)
+    assert (judged.returncode, judged.stderr) == (1, b"")
+    assert ids(folder) == [gate, scores]
+
+
+def test_entries_that_do_not_fit_are_refused(folder: Path) -> None:
+    (folder / "run.json").write_text(json.dumps(OLD), encoding="utf-8")
+    assert "'run.json' is no entry of a store" in complaint("evaluate", "store:latest", "run.json", cwd=folder)
+    assert "no entry 'x'" in complaint("compare", "store:x", cwd=folder)
+    assert "is no report" in complaint("report", "store:latest", cwd=folder)
+    assert "leave out --title" in complaint("report", "store:latest", "--title", "T", cwd=folder)
+    assert "holds scores already" in complaint("evaluate", "store:latest", "--rule", "any", cwd=folder)
+
+
+def test_a_report_comes_back_from_its_entry(folder: Path) -> None:
+    with sy.Store(folder / "history.db") as store:
+        store.add(sy.report(TRUTH, {"old": OLD}, ["mrr"], date="2026-06-02"), tags=["report"])
+    printed("report", "store:tag=report", "-o", "report.html", cwd=folder)
+    assert "2026-06-02" in (folder / "report.html").read_text(encoding="utf-8")

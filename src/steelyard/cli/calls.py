@@ -12,14 +12,14 @@ from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.progress import Progress
 from steelyard.cli.options import OUTPUT
 from steelyard.cli.parser import Command
 from steelyard.cli.progress import SOON, progress_bars
-from steelyard.cli.recording import Recording, recording_of
+from steelyard.cli.recording import PREFIX, Recording, recording_of
 from steelyard.cli.terminal import write_result
 from steelyard.cli.translation import translator
 from steelyard.io.named import run_paths
@@ -28,6 +28,9 @@ from steelyard.io.write import refuse_overwriting
 from steelyard.reports.visible import visible
 from steelyard.reports.words import Words, read_words
 from steelyard.reports.writing import chosen_format
+
+if TYPE_CHECKING:
+    from steelyard.experiment.table.scores import Scores
 
 _LONGEST_COMMAND = 500
 """Characters of a command to give next; one that names dozens of runs is left out."""
@@ -104,6 +107,19 @@ class Call:
             command = f"steelyard {line}"
             if len(command) <= _LONGEST_COMMAND:
                 print(visible(self.words("brief.next", command=command)))
+
+    def stored(self, *words: str) -> dict[str, Scores]:
+        """Id -> scores of the entries that arguments name, such as store:latest; none where they name files.
+
+        What is computed of entries alone is not recorded again.
+        """
+        if not any(word.startswith(PREFIX) for word in words):
+            return {}
+        from steelyard.store.opening import scores_by_id
+
+        if self.recording is not None:
+            self.recording.is_known = True
+        return scores_by_id(words, self.recording.store if self.recording is not None else None)
 
     def record(self, result: Any) -> None:
         """Record a result in the store, if one is named, and say so; `write` does so by itself."""

@@ -265,8 +265,8 @@ COMMANDS = {
     "compare": Command(
         "Compare systems: is the difference real, and how large is it?",
         [
-            options.TRUTH, options.RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV,
-            *declared(*VERBS["compare"]), *options.RECORDED, *options.SHOWN,
+            options.TRUTH, options.COMPARED_RUNS, options.MEASURES, options.SHEET_FORMAT, options.OUTPUT,
+            options.SAFE_CSV, *declared(*VERBS["compare"]), *options.RECORDED, *options.SHOWN,
         ],
         runs.compare, "steelyard.comparison.comparison:compare", "steelyard.comparison.result:Comparison",
     ),

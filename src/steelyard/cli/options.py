@@ -77,6 +77,8 @@ RUNS_OR_NONE = replace(
     help=f"{RUNS.help.removesuffix('.')}; none where the truth holds what a system gave beside its questions.",
     settings={**RUNS.settings, "nargs": "*"},
 )
+COMPARED_RUNS = replace(RUNS, settings={**RUNS.settings, "nargs": "*"})
+"""Runs that may be missing, as an entry in the place of a truth holds the scores of several systems."""
 PILOT_TRUTH = argument("truth", nargs="?", reads=True, help="Truth of a pilot, as of `compare`; none with --sd.")
 PILOT_RUNS = argument("runs", nargs="*", reads=True, help="One run of the pilot, or better two or several.")
 MEASURES = repeated(

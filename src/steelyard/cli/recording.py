@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 VARIABLE = "STEELYARD_STORE"
 """Variable of the environment that names the store where no option does."""
+PREFIX = "store:"
+"""How an argument begins that names an entry in the place of files."""
 
 _SETTINGS = ("config", "system", "profile")
 """Arguments that may be a file of settings, whose table [store] says where the result goes."""
@@ -33,18 +35,22 @@ class Recording:
 
     is_asked   whether an option named the store: a result that no store holds is said, and not passed over
     about      keywords of `Store.add`
+    is_known   whether the result is of entries alone, which are recorded already
     failure    what kept a result from being recorded, once it has been shown
     """
 
     store: Store
     is_asked: bool
     about: Mapping[str, Any]
+    is_known: bool = field(default=False, init=False)
     failure: SteelyardError | None = field(default=None, init=False)
 
     def add(self, result: Any, words: Words) -> str:
         """Record a result, and return the line that says so; an empty one where nothing was recorded."""
         from steelyard.store.kinds import is_held
 
+        if self.is_known:
+            return ""
         if not is_held(result):
             return words("brief.not_stored") if self.is_asked else ""
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
+from steelyard.cli.recording import PREFIX
 from steelyard.io.named import named_paths
 from steelyard.io.source import source_of
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.experiment.table.scores import Scores
     from steelyard.gates.gating import Gate
     from steelyard.reports.benching import BenchReport
+    from steelyard.reports.report import Report
 
 _OF_MEANS = ("level", "baseline", "best", "relative")
 """Kinds of checks that a mean fails, and a diagnosis may explain."""
@@ -40,8 +43,25 @@ def evaluate(
         from steelyard.gates.profiles import Profile
 
         rated = Profile.read(profile)
-    scores = call.ask(truth, runs or None, measures or (rated.measures if rated else ()) or None, **options)
+    named = measures or (rated.measures if rated else ()) or None
+    if stored := call.stored(truth, *runs):
+        scores = _of_entries(stored, named, options)
+        call.write(scores, per_query=per_query, profile=rated)
+        return
+    scores = call.ask(truth, runs or None, named, **options)
     call.write(scores, following=_following(scores, truth, runs, measures), per_query=per_query, profile=rated)
+
+
+def _of_entries(stored: Mapping[str, Scores], measures: Iterable[str] | None, options: Mapping[str, Any]) -> Scores:
+    """The scores of entries as one, by some measures.
+
+    Raises   InputError for options of evaluating, and for a measure that they do not have.
+    """
+    from steelyard.experiment.door.evaluation import refuse_options
+    from steelyard.store.opening import together
+
+    refuse_options("an entry holds scores already", options)
+    return together(stored).filter(measures=list(measures) if measures else None)
 
 
 def _following(scores: Scores, truth: str, runs: list[str], measures: list[str]) -> list[str]:
@@ -74,7 +94,14 @@ def compare(call: Call, truth: str, runs: list[str], *, measures: list[str], **o
         following = []  # Reports are of one truth.
     if call.recording is not None:
         options.setdefault("store", call.recording.store)
-    call.write(call.ask(truth, runs, measures, **options), following=following, movers="movers" in options)
+    if not (stored := call.stored(truth, *runs)):
+        comparison = call.ask(truth, runs or None, measures, **options)
+    elif options.get("unpaired"):
+        (first, scores), *others = stored.items()
+        comparison = call.compute({first: scores}, dict(others), measures, **options)
+    else:
+        comparison = call.compute(_of_entries(stored, measures, {}), None, (), **options)
+    call.write(comparison, following=[] if stored else following, movers="movers" in options)
 
 
 def plan(call: Call, truth: str | None, runs: list[str], *, measures: list[str], **options: Any) -> None:
@@ -136,8 +163,12 @@ def report(
                 f"{path}: no report is written so; let it end in .html, .md, .tex, .csv, .json or .txt, "
                 "or with --one-page in .html, .pdf, .png or .svg"
             )
-    named = (truth, runs or None, measures)
-    report = _of_bench(truth, measures, **options) if is_bench else call.ask(*named, **options)
+    of_kind = _of_entry if truth.startswith(PREFIX) else _of_bench if is_bench else None
+    report = (
+        call.ask(truth, runs or None, measures, **options)
+        if of_kind is None
+        else of_kind(call, truth, [*runs, *measures], **options)
+    )
     for path in output:
         if one_page:
             report.write(path, lang=lang, one_page=True)
@@ -153,7 +184,27 @@ def report(
         call.record(report)
 
 
-def _of_bench(path: str, measures: list[str], *, title: str = "", **options: Any) -> BenchReport:
+def _of_entry(call: Call, ref: str, others: list[str], **options: Any) -> Report:
+    """The report that an entry holds.
+
+    others   runs and measures, of which a report that is made already takes none, nor options
+    Raises   InputError for these, and for an entry without a report.
+    """
+    from steelyard.reports.report import Report
+    from steelyard.store.opening import open_store
+
+    for other in [*others, *(f"--{name.replace('_', '-')}" for name in options)]:
+        raise InputError(f"{ref}: is a report that is made already; leave out {other}")
+    with open_store() if call.recording is None else call.recording.store as store:
+        result = store.result(ref)
+    if not isinstance(result, Report):
+        raise InputError(f"{ref}: is no report; show it by `steelyard history show`, or report on its truth and runs")
+    if call.recording is not None:
+        call.recording.is_known = True
+    return result
+
+
+def _of_bench(call: Call, path: str, measures: list[str], *, title: str = "", **options: Any) -> BenchReport:
     """The report of a bench, whose modules take a moment to import.
 
     Raises   InputError for options of runs, which were weighed when it was measured.

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from steelyard.base.notes import Note
+from steelyard.base.result import Result
 from steelyard.comparison.changes import Changes, SettingsDiff
 from steelyard.comparison.drift import Drift
 from steelyard.comparison.labels import LabelCorrections
@@ -124,7 +125,7 @@ class Segmentation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(OfScores):
+class Comparison(OfScores, Result):
     """Systems beside a baseline, or beside the one that leads, by one or several measures.
 
     The first measure is the primary one and is tested alone; all others are secondary, and corrected among themselves.

@@ -17,6 +17,7 @@ from steelyard.base.errors import InputError
 from steelyard.base.nearest import nearest
 from steelyard.base.notes import Note
 from steelyard.base.options import GateKeywords, GateOptions, WeighOptions, check_names, with_options
+from steelyard.base.result import Result
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import find_bench_folder
 from steelyard.data.folders.run_folder import find_run_folder
@@ -43,6 +44,7 @@ from steelyard.gates.profiles import Profile, profile_of
 from steelyard.gates.values import Latencies, StandardValue, standard_values
 from steelyard.measures.spec import measure_or_column
 from steelyard.store.entries import PREFIX
+from steelyard.store.opening import is_reference, scores_at
 
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "insufficient": 3}
 """What `steelyard gate` exits with; 2 is an error."""
@@ -51,7 +53,7 @@ _GRAVE: tuple[Outcome, ...] = ("fail", "insufficient", "pass")
 
 
 @dataclass(frozen=True, repr=False)
-class Gate(OfScores):
+class Gate(OfScores, Result):
     """The outcome of a gate, check by check.
 
     profile, level   by which it judged, or None
@@ -275,6 +277,8 @@ def _stored(
     """
     own = [asked.measures] if isinstance(asked.measures, str) else [*asked.measures]
     measures = own or (profile.measures if profile is not None else ())
+    if runs is None and is_reference(truth):
+        truth = scores_at(str(truth), cast("Any", asked.store))
     if runs is None and isinstance(truth, str | Path):
         stored = open_scores(truth, measures=measures, truth=asked.truth, options=options)
         return replace(stored, scores=stored.scores.filter(measures=own)) if own else stored

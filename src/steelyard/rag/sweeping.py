@@ -20,6 +20,7 @@ from steelyard.base.errors import InputError, StageError
 from steelyard.base.notes import Note
 from steelyard.base.own_paths import own_file
 from steelyard.base.progress import Progress, usual_progress
+from steelyard.base.result import Result
 from steelyard.base.settings import Origin
 from steelyard.data.clusters import Clustering
 from steelyard.data.folders.manifests import write_json
@@ -168,7 +169,7 @@ class SweepNote:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Swept(OfScores):
+class Swept(OfScores, Result):
     """A sweep, a row for each pipeline and k.
 
     settings   one mapping a row, k among them;   folders  the folder of each run

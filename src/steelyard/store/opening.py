@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard.base.errors import InputError, quoted
@@ -30,20 +30,33 @@ def is_reference(value: object) -> bool:
     return isinstance(value, str) and value.startswith(PREFIX)
 
 
-def scores_at(refs: str | Sequence[str], url: str | Path | Store | None = None) -> Scores:
-    """The scores of one entry or several, as one: store:ID, store:latest, store:accepted, store:tag=NAME.
+def scores_at(ref: str, url: str | Path | Store | None = None) -> Scores:
+    """The scores of an entry: store:ID, store:latest, store:accepted, store:tag=NAME.
 
     url      the store, or where it is, as of `open_store`
-    Systems of the same name in several entries are told apart by the ids of these: hybrid (3f9a2c).
-    Raises   InputError for entries that are not there or have no scores, and for scores that do not fit together.
+    Raises   InputError for an entry that is not there or has no scores.
     """
-    named = [refs] if isinstance(refs, str) else list(refs)
-    for ref in named:
+    return next(iter(scores_by_id([ref], url).values()))
+
+
+def scores_by_id(refs: Sequence[str], url: str | Path | Store | None = None) -> dict[str, Scores]:
+    """Id of an entry -> its scores, of those that are named, each once.
+
+    Raises   InputError, also for what is no reference.
+    """
+    for ref in refs:
         if not is_reference(ref):
             raise InputError(f"{quoted(ref)} is no entry of a store; name entries alone, such as store:latest")
     with url if isinstance(url, Store) else open_store(url) as store:
-        ids = list(dict.fromkeys(store.entry(ref).id for ref in named))
-        parts = {id: store.scores(id) for id in ids}
+        ids = dict.fromkeys(store.entry(ref).id for ref in refs)
+        return {id: store.scores(id) for id in ids}
+
+
+def together(parts: Mapping[str, Scores]) -> Scores:
+    """The scores of several entries as one; systems that several have are called after these, too: hybrid (3f9a2c).
+
+    Raises   InputError for scores that do not fit together.
+    """
     names = [system for part in parts.values() for system in part.systems]
     shared = {name for name in names if names.count(name) > 1}
     renamed = [

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from steelyard.base.result import Result
 from steelyard.experiment.table.scores import Scores
 
 
-class OfScores(Result):
+class OfScores:
     """A result that knows the scores that it was computed from, until it is written."""
 
     @property
