@@ -100,7 +100,10 @@ def tag(call: Call, entry: str, tags: list[str], *, store: str | None) -> None:
 def trend(call: Call, *, store: str | None, measures: list[str] | None, **options: Any) -> None:
     """Show how measures went over time."""
     with open_store(store) as opened:
-        call.write(call.function(opened, measures, **options))
+        shown = call.compute(opened, measures, **options)
+    line, n_lines = shown.lines[0], len(shown.lines)
+    last = line.ends(line.changes[-1]) if n_lines == 1 and line.changes else None
+    call.write(shown, following=["history", "diff", *last, *_named(store)] if last else [])
 
 
 def confirm(call: Call, entry: str, *, store: str | None, **options: Any) -> int:

@@ -94,6 +94,11 @@ class TrendLine:
         """Levels that follow another one of the same gold."""
         return [level for stretch in self.stretches for level in stretch.levels[1:]]
 
+    def ends(self, change: Level) -> tuple[str, str]:
+        """The entries before and after a change."""
+        before, after = self.frame["entry"].slice(change.place - 1, 2)
+        return before, after
+
     @cached_property
     def new_corpora(self) -> list[int]:
         """Rows of entries whose documents differ from those of the entry before, where both are known."""
