@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.history.listing import History, StoredEntry
 from steelyard.reports.views.numbers import ends, number
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, View, sheet_of, view_of
-from steelyard.reports.views.wear import wear_text
+from steelyard.reports.views.wear import wear_line
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -62,7 +62,7 @@ def entries_sheet(history: History, words: Words) -> Sheet:
     sheet.spare = [place for place, head in enumerate(sheet.header) if head in spare][::-1]
     if more := history.n - len(rows):
         sheet.notes.append(words("stored.more", n=more, all=history.n))
-    sheet.notes += [] if history.worn is None else [wear_text(history.worn, words)]
+    sheet.notes += [] if history.worn is None else wear_line(history.worn, words)
     return sheet
 
 
@@ -124,7 +124,7 @@ def _whole_sheet(history: History, words: Words) -> Sheet:
     ]
     more = history.n - len(history.entries)
     notes = [words("stored.more", n=more, all=history.n)] if more else []
-    notes += [] if history.worn is None else [wear_text(history.worn, words)]
+    notes += [] if history.worn is None else wear_line(history.worn, words)
     return sheet_of(history.entries.to_dicts(), columns, notes)
 
 

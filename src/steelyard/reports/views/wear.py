@@ -12,6 +12,8 @@ from steelyard.reports.views.view import Block, Look, Sheet, Text, View
 from steelyard.reports.words import Words
 from steelyard.stats.luck import Luck, LuckyLead
 
+_PAIR = 2
+
 
 def luck_text(luck: Luck, measure: str, words: Words) -> str:
     """How far the best leads those that are here, and how far the best of so many equal configurations would."""
@@ -24,7 +26,7 @@ def luck_text(luck: Luck, measure: str, words: Words) -> str:
 
 
 def wear_text(wear: Wear, words: Words) -> str:
-    """How many configurations were tried, and what luck explains: one line below a list of entries."""
+    """How many configurations were tried, and what luck explains."""
     tried = words("wear.tried", n=wear.n_configs, questions=wear.n_questions, since=f"{wear.since:%Y-%m-%d}")
     if wear.luck is None:
         return tried
@@ -34,6 +36,16 @@ def wear_text(wear: Wear, words: Words) -> str:
         mean=number(average.mean), limit=number(average.limit),
     )  # fmt: skip
     return words("plan.sentences", first=tried, second=leads)
+
+
+def wear_line(wear: Wear, words: Words) -> Iterator[str]:
+    """The same in short, below a list of entries; nothing of two configurations, whose comparison says more."""
+    if wear.luck is not None and wear.n_configs > _PAIR:
+        average = wear.luck.over_average
+        yield words(
+            "wear.line", n=wear.n_configs, questions=wear.n_questions, measure=wear.measure, lead=number(average.lead),
+            mean=number(min(average.mean, average.lead)),
+        )  # fmt: skip
 
 
 def _sheet(wear: Wear, words: Words) -> Sheet:
