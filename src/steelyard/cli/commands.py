@@ -503,7 +503,7 @@ COMMANDS = {
     "history diff": Command(
         "What differs between two entries, and what it did: settings, documents, scores in pairs, movers.",
         [
-            argument("first", help="An entry: an id, latest, accepted or tag=NAME."),
+            argument("first", help="An id, or a beginning of one; latest, accepted or tag=NAME."),
             argument("second", help="The entry that is compared with it."),
             argument(
                 "--system", help="Of both entries; by default the best of the second that both have."
