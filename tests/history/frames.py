@@ -18,29 +18,30 @@ FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 class Means:
     """What a trend asks of a store, with an entry a day: its means, outcomes and values of questions.
 
-    means            of the system "run", entry by entry;   values   (n, q) of questions, where there are some
+    means            of one system, entry by entry;   values   (n, q) of questions, where there are some
     truths, corpora  by place, of entries that have others than most;   outcomes   by place
     """
 
     name = "history.db"
+    note = ""
 
     def __init__(
         self, means: Sequence[float | None], *, truths: Mapping[int, str] = {}, corpora: Mapping[int, str] = {},
-        outcomes: Mapping[int, str] = {}, values: Any = None, measure: str = "mrr",
+        outcomes: Mapping[int, str] = {}, values: Any = None, measure: str = "mrr", system: str = "run",
     ) -> None:  # fmt: skip
-        self.measure, self.values = measure, values
+        self.measure, self.system, self.values = measure, system, values
         rows = [
             {
                 "entry": f"e{place}", "time": FIRST + timedelta(days=place), "kind": "scores", "commit": f"c{place:06}",
                 "dirty": False, "truth": truths.get(place, "gold"), "config": f"config {place % 2}",
-                "corpus": corpora.get(place, "docs"), "system": "run", "measure": measure, "mean": mean,
+                "corpus": corpora.get(place, "docs"), "system": system, "measure": measure, "mean": mean,
                 "low": mean and mean - 0.05, "high": mean and mean + 0.05, "n": 40,
             }
             for place, mean in enumerate(means)
         ]  # fmt: skip
         self.rows = pl.DataFrame(rows, schema=_MEANS, orient="row")
         own = [
-            {"entry": f"e{place}", "time": FIRST, "system": "run", "outcome": outcome, "baseline": None}
+            {"entry": f"e{place}", "time": FIRST, "system": system, "outcome": outcome, "baseline": None}
             for place, outcome in outcomes.items()
         ]
         self.gates = pl.DataFrame(own, schema=_OUTCOMES)
@@ -57,7 +58,7 @@ class Means:
 
     def entry(self, ref: str) -> Entry:
         place = int(ref[1:])
-        return Entry(ref, FIRST, "scores", settings={"run": {"k": str(5 + place % 2), "index.kind": "bm25"}})
+        return Entry(ref, FIRST, "scores", settings={self.system: {"k": f"{5 + place % 2}{self.note}", "kind": "bm25"}})
 
     def scores(self, ref: str) -> Scores:
         values = self.values[int(ref[1:])]

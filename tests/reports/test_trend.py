@@ -1,6 +1,7 @@
 """A trend in every format: sparkline, levels, what changed besides, and the points of the chart."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from steelyard.io.write import _printable
 from steelyard.reports.views.trend import sparkline
 from steelyard.reports.words import read_words
 from tests.history.frames import Means, noisy
+from tests.reports.browser import NO_CHROMIUM, OVERLAPS, Opened
+from tests.reports.pages import check_nothing_acts
 
 
 def trend_of(*data: Any, **options: Any) -> Trend:
@@ -90,6 +93,16 @@ def test_points_of_the_page_say_what_they_are(code: str) -> None:
         assert fact in first
 
 
+def test_hostile_names_and_settings_stay_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("altair", reason="charts need the extra report")
+    pytest.importorskip("vl_convert", reason="charts need the extra report")
+    evil = '</title><script>alert("1")</script>&lt;b&gt;<img src=x onerror=alert(2)>'
+    monkeypatch.setattr(Means, "note", evil)
+    html = trend_of(noisy(0.7, n=9), system=evil).text("html", lang="en")
+    check_nothing_acts(html)
+    assert "k: 5&lt;/title&gt;&lt;script&gt;" in html
+
+
 def test_a_long_line_is_thinned_and_says_so() -> None:
     pytest.importorskip("altair", reason="charts need the extra report")
     from steelyard.reports.charts.trend import MOST_POINTS, shown_rows
@@ -99,3 +112,21 @@ def test_a_long_line_is_thinned_and_says_so() -> None:
     rows = shown_rows(line)
     assert {0, 1499, 1500, 2999} <= {*rows}
     assert MOST_POINTS // 2 < len(rows) <= MOST_POINTS + 2
+
+
+@NO_CHROMIUM
+@pytest.mark.parametrize(("code", "scheme", "width"), [("en", "light", 1280), ("zh", "dark", 390)])
+def test_a_trend_opens_quietly_and_fits(browser: Any, tmp_path: Path, code: str, scheme: str, width: int) -> None:
+    pytest.importorskip("altair", reason="charts need the extra report")
+    truths = dict.fromkeys(range(24, 48), "other")
+    shown = trend_of(noisy(0.7, 0.4, n=24), truths=truths, outcomes={5: "fail", 9: "pass", 20: "insufficient"})
+    shown.write(tmp_path / "trend.html", lang="en")
+    tab = Opened(browser, tmp_path / "trend.html", ready="#trend-1", color_scheme=scheme,
+                 viewport={"width": width, "height": 900})  # fmt: skip
+    tab.speak(code)
+    point = tab.page.locator(".plot svg path[aria-roledescription=point]").nth(30)
+    point.hover()
+    assert point.evaluate("node => getComputedStyle(node).strokeWidth") == "4px"
+    assert tab.page.evaluate(OVERLAPS) == []
+    tab.look(f"trend-{code}-{scheme}-{width}")
+    tab.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -127,4 +128,9 @@ def with_titles(svg: str) -> str:
     >>> with_titles('<path aria-label="2026-05-01" d="M0"/>')
     '<path aria-label="2026-05-01" d="M0"><title>2026-05-01</title></path>'
     """
-    return re.sub(r'<path aria-label="([^"]*)"([^>]*?)/>', r'<path aria-label="\1"\2><title>\1</title></path>', svg)
+
+    def titled_path(path: re.Match[str]) -> str:
+        title = html.escape(html.unescape(path[1]))
+        return f'<path aria-label="{path[1]}"{path[2]}><title>{title}</title></path>'
+
+    return re.sub(r'<path aria-label="([^"]*)"([^>]*?)/>', titled_path, svg)
