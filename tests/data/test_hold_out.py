@@ -83,6 +83,19 @@ def test_too_few_are_refused() -> None:
         sy.evaluate(TRUTH, RUN, "mrr", hold_out=30)
 
 
+def test_parts_of_scores_hold_out_the_same() -> None:
+    of_open = sy.evaluate(TRUTH, {"a": RUN, "b": RUN}, ["mrr", "recall@1"], hold_out=0.3)
+    part = of_open.filter(systems=["b"], measures=["recall@1"])
+    assert of_open.held_out is not None
+    assert part.held_out is not None
+    assert (list(part.held_out.systems), part.held_out.values.shape[1]) == (["b"], 1)
+    assert part.held_out.values[0, 0].tolist() == of_open.held_out.values[1, 1].tolist()
+    assert of_open.filter(query_ids=list(of_open.query_ids[:5])).held_out is None
+    gate = sy.gate(of_open, baseline="a", margin=0.1, measures=["mrr"])
+    assert gate.scores is not None
+    assert gate.scores.held_out is not None
+
+
 def test_results_with_and_without_are_not_compared(tmp_path: Path) -> None:
     of_open, of_all = sy.evaluate(TRUTH, RUN, "mrr", hold_out=0.3), sy.evaluate(TRUTH, {"b": RUN}, "mrr")
     of_all.write(tmp_path / "all.json")

@@ -81,11 +81,15 @@ class Scores(ScoreArrays, Result):
 
     @property
     def held_out(self) -> Scores | None:
-        """The same measures of the questions that were held out: for the reusable held-out part alone, as every look
-        at them wears them out.  None where none were, and for scores that were read, or that are a part of others.
+        """The same systems and measures by the questions that were held out: for the reusable held-out part alone, as
+        every look at them wears them out.  None where none were, for scores of some questions alone, and for those that
+        were read.
         """
-        part = None if self.weighing is None else self.weighing.held_out
-        scores: Scores | None = self.__dict__.get(_HELD_OUT) if part is None else part.scores(self.measures)
+        part = getattr(self.source, "held_out", None)
+        if part is None or len(self.source.query_ids) != len(self.query_ids):
+            own: Scores | None = self.__dict__.get(_HELD_OUT)
+            return own
+        scores: Scores = part.scores(self.measures).filter(systems=self.systems)
         return scores
 
     def beside(self, held_out: Scores) -> Self:
