@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
@@ -101,9 +102,9 @@ def trend(call: Call, *, store: str | None, measures: list[str] | None, **option
     """Show how measures went over time."""
     with open_store(store) as opened:
         shown = call.compute(opened, measures, **options)
-    line, n_lines = shown.lines[0], len(shown.lines)
-    last = line.ends(line.changes[-1]) if n_lines == 1 and line.changes else None
-    call.write(shown, following=["history", "diff", *last, *_named(store)] if last else [])
+    line, is_alone = shown.lines[0], len(shown.lines) == 1
+    ends = line.frame["entry"].slice(line.now.place - 1, 2).to_list() if math.isfinite(line.now.difference) else []
+    call.write(shown, following=["history", "diff", *ends, *_named(store)] if ends and is_alone else [])
 
 
 def confirm(call: Call, entry: str, *, store: str | None, **options: Any) -> int:

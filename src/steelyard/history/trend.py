@@ -94,10 +94,10 @@ class TrendLine:
         """Levels that follow another one of the same gold."""
         return [level for stretch in self.stretches for level in stretch.levels[1:]]
 
-    def ends(self, change: Level) -> tuple[str, str]:
-        """The entries before and after a change."""
-        before, after = self.frame["entry"].slice(change.place - 1, 2)
-        return before, after
+    @property
+    def now(self) -> Level:
+        """The level of the newest gold that the line is at; it has a difference where it is not the first one."""
+        return self.stretches[-1].levels[-1]
 
     @cached_property
     def new_corpora(self) -> list[int]:

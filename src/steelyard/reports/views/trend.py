@@ -87,15 +87,13 @@ def _commit(row: dict[str, Any]) -> str:
 
 
 def verdict_text(line: TrendLine, words: Words) -> str:
-    """The last change of a line, or that there is none."""
+    """The last change of a line, or that there is none in the newest gold."""
     values: dict[str, object] = {"measure": line.measure, "system": line.system}
-    if not line.changes:
-        level = number(_last(line).mean, _DECIMALS)
-        return words("trend.unchanged", n=line.stretches[-1].n, level=level, **values)
-    last = line.changes[-1]
-    values |= {"by": number(abs(last.difference), _DECIMALS), "level": number(last.mean, _DECIMALS)}
-    place = place_text(line, last.place, words)
-    return words("trend.rose" if last.difference > 0 else "trend.fell", place=place, **values)
+    values["level"] = number(line.now.mean, _DECIMALS)
+    if math.isnan(line.now.difference):
+        return words("trend.unchanged", n=line.now.n, **values)
+    values |= {"by": number(abs(line.now.difference), _DECIMALS), "place": place_text(line, line.now.place, words)}
+    return words("trend.rose" if line.now.difference > 0 else "trend.fell", **values)
 
 
 def levels_sheet(line: TrendLine, words: Words) -> Sheet:
@@ -207,18 +205,13 @@ def _lines_sheet(trend: Trend, look: Look) -> Sheet:
         Column(words("trend.head.trend"), lambda line: sparkline(line, _CELL)[0]),
         Column(words("trend.head.entries"), lambda line: count(len(line.frame))),
         Column(words("trend.head.now"), lambda line: number(line.frame["mean"][-1], _DECIMALS)),
-        Column(words("trend.head.last"), lambda line: signed(_last(line).difference, _DECIMALS), optional=True),
-        Column(words("trend.head.since"), lambda line: line.frame["time"][_last(line).place].strftime("%Y-%m-%d")),
+        Column(words("trend.head.last"), lambda line: signed(line.now.difference, _DECIMALS), optional=True),
+        Column(words("trend.head.since"), lambda line: line.frame["time"][line.now.place].strftime("%Y-%m-%d")),
     ]
     cautions = [text for line in shown for text in _cautions(trend, line, words)]
     more = len(trend.lines) - len(shown)
     notes = [*([words("trend.more", n=more)] if more else []), *careful(cautions, look)]
     return replace(sheet_of(shown, columns, notes, n_labels=2), spare=[3])
-
-
-def _last(line: TrendLine) -> Level:
-    """The level that a line is at."""
-    return line.stretches[-1].levels[-1]
 
 
 def trend_data(trend: Trend) -> dict[str, Any]:
