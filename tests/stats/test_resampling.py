@@ -30,6 +30,14 @@ def test_the_same_seed_gives_the_same_interval_whatever_the_order_of_questions()
     assert cluster_bootstrap(tables, kappa, seed=1).low != interval.low
 
 
+def test_draws_in_blocks_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = np.random.default_rng(2).integers(0, 5, (12, 2, 2)).astype(float)
+    at_once = cluster_bootstrap(tables, kappa, n_resamples=500)
+    monkeypatch.setattr("steelyard.stats.intervals.resampling._CELLS_AT_ONCE", 1000)
+    in_blocks = cluster_bootstrap(tables, kappa, n_resamples=500)
+    assert (in_blocks.low, in_blocks.high) == (at_once.low, at_once.high)
+
+
 def test_its_spread_is_that_of_questions_drawn_one_by_one() -> None:
     rng = np.random.default_rng(4)
     tables = noisy(rng, 60, 6)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -76,15 +77,27 @@ def _draws(
     kinds: Floats, counts: Ints, shape: tuple[int, ...], statistics: Statistics, *, n_resamples: int, seed: int
 ) -> Floats:
     """(b, m) statistics of resamples."""
-    rng = np.random.default_rng(checked_seed(seed))
-    q = int(counts.sum())
     at_once = max(1, _CELLS_AT_ONCE // max(len(kinds), kinds.shape[1]))
-    blocks = []
+    if n_resamples <= at_once:
+        blocks: Iterable[Floats] = [_drawn(counts.tobytes(), n_resamples, checked_seed(seed))]
+    else:
+        blocks = _drawn_in_blocks(counts, n_resamples, checked_seed(seed), at_once)
+    return np.concatenate([statistics((drawn @ kinds).reshape(len(drawn), *shape)) for drawn in blocks])
+
+
+def _drawn_in_blocks(counts: Ints, n_resamples: int, seed: int, at_once: int) -> Iterator[Floats]:
+    """Blocks of (b, kinds) how often each kind is drawn, in so many resamples at once."""
+    rng, q = np.random.default_rng(seed), int(counts.sum())
     for start in range(0, n_resamples, at_once):
         n = min(at_once, n_resamples - start)
-        drawn = rng.multinomial(q, counts / q, size=n).astype(float)
-        blocks.append(statistics((drawn @ kinds).reshape(n, *shape)))
-    return np.concatenate(blocks)
+        yield rng.multinomial(q, counts / q, size=n).astype(float)
+
+
+# To draw takes most of the time, and systems on the same questions, which mostly differ, have the same draws.
+@lru_cache(maxsize=1)
+def _drawn(counts: bytes, n_resamples: int, seed: int) -> Floats:
+    (drawn,) = _drawn_in_blocks(np.frombuffer(counts, dtype=np.intp), n_resamples, seed, n_resamples)
+    return drawn
 
 
 def _share_above(draws: Floats) -> Floats:
