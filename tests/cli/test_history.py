@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.history.exporting import export
 from tests.cli.command import complaint, printed, steelyard
 
 pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
@@ -146,3 +147,25 @@ def test_a_report_comes_back_from_its_entry(folder: Path) -> None:
         store.add(sy.report(TRUTH, {"old": OLD}, ["mrr"], date="2026-06-02"), tags=["report"])
     printed("report", "store:tag=report", "-o", "report.html", cwd=folder)
     assert "2026-06-02" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_entries_are_exported_whole(folder: Path) -> None:
+    gate, scores = ids(folder)
+    assert printed("history", "export", gate, "-o", "out", cwd=folder) == "1 entry is in out\n"
+    names = {path.name for path in (folder / "out").iterdir()}
+    assert names == {"entry.html", "gate.json", "gate.md", "gate.xml", "manifest.json", "scores.csv", "scores.json"}
+    again = steelyard("gate", "out/scores.json", "--baseline", "old", "--margin", "0.01", "-m", "mrr", cwd=folder)
+    assert again.returncode == 1
+    assert json.loads((folder / "out" / "manifest.json").read_bytes())["id"] == gate
+    assert "<table" in (folder / "out" / "entry.html").read_text(encoding="utf-8")
+    assert "exists already" in complaint("history", "export", scores, "-o", "out", cwd=folder)
+    printed("history", "export", gate, scores, "-o", "both", cwd=folder)
+    assert {path.name for path in (folder / "both").iterdir()} == {gate, scores}
+    assert "mlflow ui" in printed("history", "export", "-o", "ml", "--to", "mlflow", cwd=folder)
+
+
+def test_an_export_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.history.exporting.json.dumps", lambda *args, **more: 1 / 0)
+    with sy.Store(folder / "history.db") as store, pytest.raises(ZeroDivisionError):
+        export(store, ["latest"], folder / "out")
+    assert {path.name for path in folder.iterdir()} == {"history.db"}

@@ -45,11 +45,11 @@ pytest.importorskip("scipy", reason="comparisons and gates need the extra stats"
 EN = read_words("en")
 ASKED = "tests.bench.run.test_load_tests:answer"
 TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
-INTERACTIVE = {"chat", "comment", "demo", "history export", "init"}
+INTERACTIVE = {"chat", "comment", "demo", "init"}
 """Commands that talk with whoever runs them, and have no result."""
 
-ON_A_STORE = {"history accept", "history remove", "history tag"}
-"""Commands that change a store, and print one line; `test_history.py` tries them."""
+ON_A_STORE = {"history accept", "history export", "history remove", "history tag"}
+"""Commands that change a store or write files, and print one line; `test_history.py` tries them."""
 
 Call = Callable[[], str]
 

@@ -45,3 +45,6 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 PoolTask = Literal["grades", "quotes"]
 """What people decide about pooled documents: how relevant each is, or which of their words are the gold."""
+
+EntryFormat = Literal["files", "mlflow"]
+"""In which form entries of a store are exported."""

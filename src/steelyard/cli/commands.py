@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import AnswerUnits, Language, PoolTask, Prefer, Scale, Unit
+from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
 from steelyard.cli import benches, history, init, judges, options, pipelines, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
@@ -367,18 +367,21 @@ COMMANDS = {
         history.accept, "steelyard.store.store:Store.accept",
     ),
     "history export": Command(
-        "Write entries for a tool that shows experiments.",
+        "Write entries as files: scores that `gate` reads back, frames, verdicts, reports; or for MLflow.",
         [
             argument(
                 "entries", nargs="*", help="Ids, or beginnings of them; latest, accepted, tag=NAME. All by default."
             ),
             argument(
-                "--to", choices=["mlflow"], required=True, help="mlflow: a tracking folder, which `mlflow ui` opens."
+                "--to", choices=get_args(EntryFormat), default="files",
+                help="files, or mlflow: a tracking folder, which `mlflow ui` opens.",
             ),
-            argument("--output", "-o", type=Path, required=True, help="The folder."),
+            argument(
+                "--output", "-o", type=Path, required=True, help="The folder; empty or not there, but for MLflow."
+            ),
             options.HISTORY_STORE, options.LANG,
         ],
-        history.export, "steelyard.history.mlflow:export_mlflow",
+        history.export, "steelyard.history.exporting:export",
     ),
     "history tag": Command(
         "Give an entry tags, by which it is found: tag=NAME.",

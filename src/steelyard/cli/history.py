@@ -14,6 +14,7 @@ from steelyard.cli.recording import VARIABLE
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from steelyard.base.choices import EntryFormat
     from steelyard.cli.calls import Call
     from steelyard.store.store import Store
 
@@ -84,11 +85,11 @@ def accept(call: Call, entry: str, *, store: str | None, who: str | None, why: s
         print(call.words("stored.accepted", id=accepted.id, who=accepted.accepted[-1][1], store=opened.name))
 
 
-def export(call: Call, entries: list[str], *, store: str | None, to: str, output: Path) -> None:
-    """Write entries for another tool, and say how it opens them."""
+def export(call: Call, entries: list[str], *, store: str | None, to: EntryFormat, output: Path) -> None:
+    """Write entries into a folder, and say how it is opened."""
     with open_store(store) as opened:
-        ids = call.compute(opened, entries, output)
-    print(call.words(f"stored.exported_{to}", n=len(set(ids)), folder=shlex.quote(str(output))))
+        ids = call.compute(opened, entries, output, to=to)
+    print(call.words(f"stored.exported_{to}", n=len(ids), folder=shlex.quote(str(output))))
 
 
 def tag(call: Call, entry: str, tags: list[str], *, store: str | None) -> None:

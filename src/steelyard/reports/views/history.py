@@ -187,8 +187,18 @@ def _entry_blocks(stored: StoredEntry, look: Look) -> Iterator[Block]:
     header = [words("stored.head.library"), words("stored.head.version")]
     rows = [[single_line(name), single_line(own)] for name, own in entry.versions.items()]
     yield Section("versions", words("stored.versions"), sheets=[Sheet(header, rows)])
-    if stored.result is not None and look.format == "table":
-        yield from view_of(type(stored.result)).blocks(stored.result, look)
+    if stored.result is not None:
+        blocks = list(view_of(type(stored.result)).blocks(stored.result, look))
+        yield from blocks if look.format == "table" else _as_sections(blocks, words)
+
+
+def _as_sections(blocks: Sequence[Block], words: Words) -> Iterator[Section]:
+    """Blocks of a result for a page, which is made of sections: the others are one."""
+    texts = [Paragraph(own.text) for own in blocks if isinstance(own, Text)]
+    sheets = [own for own in blocks if isinstance(own, Sheet)]
+    if texts or sheets:
+        yield Section("result", words("stored.result"), texts, sheets)
+    yield from (own for own in blocks if isinstance(own, Section))
 
 
 def _by_system(of_systems: Mapping[str, Mapping[str, str]], head: str, notes: Sequence[str]) -> Sheet:
