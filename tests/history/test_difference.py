@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.table.json import as_json
 from steelyard.history.difference import difference
-from steelyard.history.repeats import repeats_of
+from steelyard.store.repeats import repeats_of
 from tests.history.runs import MEASURES, SENTENCES, evaluated, flaky, run_folder
 
 pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
@@ -122,11 +122,11 @@ def test_entries_of_one_commit_are_repeats(store: sy.Store, folder: RunFolder, t
     assert "mean of 3 runs" in " ".join(found.text(lang="en", explain=True).split())
 
 
-def test_files_of_rankings_are_no_repeats(store: sy.Store) -> None:
-    """Nothing says that two files of one name are of one configuration."""
+def test_files_of_rankings_are_repeats_by_their_names(store: sy.Store) -> None:
     first = store.add(sy.evaluate(TRUTH, {"s": ranked(0.9, 1)}, ["mrr"]), commit="c1", dirty=False)
-    store.add(sy.evaluate(TRUTH, {"s": ranked(0.9, 2)}, ["mrr"]), commit="c1", dirty=False)
-    assert repeats_of(store, first.id).repeats == {}
+    for runs in ({"s": ranked(0.9, 2)}, {"other": ranked(0.9, 3)}):
+        store.add(sy.evaluate(TRUTH, runs, ["mrr"]), commit="c1", dirty=False)
+    assert len(repeats_of(store, first.id).repeats["s"]) == 2
 
 
 def test_what_cannot_be_compared(store: sy.Store) -> None:

@@ -21,6 +21,7 @@ from steelyard.stats.spread import variance_components
 from steelyard.stats.tests.alarms import expected_luck
 from steelyard.store.entries import PREFIX, Entry
 from steelyard.store.provenance import origins_of
+from steelyard.store.repeats import runs_of
 from steelyard.store.store import VARIABLE, Store
 
 _MOST_ACCEPTED = 20
@@ -130,7 +131,7 @@ def past_of(reference: str, store: object, truth: str | None) -> Past:
     with store:
         entry = store.entry(reference.removeprefix(PREFIX), truth=truth)
         scores = store.scores(entry.id)
-        again = list(_again(store, entry, scores))
+        again = [own for other, own in runs_of(store, entry) if other.id != entry.id]
         earlier = [store.scores(ref) for ref in _accepted_before(store, entry)] if entry.accepted else []
         of_system = any(sd > 0 for sd in _sds(repeated([scores, *again])))
         named = BaselineEntry(
@@ -144,34 +145,6 @@ def _sds(scores: Scores) -> Iterator[float]:
     for system in scores.systems:
         for measure in scores.measures:
             yield sd_of_runs(scores, system, measure)
-
-
-def _again(store: Store, entry: Entry, scores: Scores) -> Iterator[Scores]:
-    """Scores of other entries of the same commit, truth and configuration: the same, measured again."""
-    entries = store.entries()
-    if entry.commit is None or entry.dirty:
-        return
-    same = entries.filter(
-        (pl.col("commit") == entry.commit) & ~pl.col("dirty").fill_null(value=False) & (pl.col("id") != entry.id)
-        & (pl.col("truth") == entry.truth) & (pl.col("n_questions") == entry.n_questions)
-    )  # fmt: skip
-    digests = {digest for system in scores.systems if (digest := scores.run_digest(system))}
-    for ref in same["id"]:
-        if _configurations(store.entry(ref)) != _configurations(entry):
-            continue
-        own = store.scores(ref)
-        try:
-            repeated([scores, own])
-        except InputError:
-            continue  # Other systems or questions: no repeat of it.
-        # The same run that was recorded twice, such as by `evaluate` and `gate`, is no second measurement.
-        has_all = set(map(str, scores.measures)) <= set(map(str, own.measures))
-        if has_all and digests.isdisjoint(own.run_digest(system) for system in own.systems):
-            yield own
-
-
-def _configurations(entry: Entry) -> dict[str, str | None]:
-    return {system: parts.get("config") for system, parts in entry.fingerprints.items()}
 
 
 def _accepted_before(store: Store, entry: Entry) -> list[str]:

@@ -20,10 +20,10 @@ from steelyard.comparison.result import Comparison
 from steelyard.experiment.table.recipes import judges_differ
 from steelyard.experiment.table.repeats import repeated
 from steelyard.experiment.table.scores import Scores
-from steelyard.history.repeats import repeat_entries
 from steelyard.stats.samples import less
 from steelyard.store.documents import DOCUMENTS, GOLD
 from steelyard.store.entries import Entry
+from steelyard.store.repeats import runs_of
 from steelyard.store.store import Store
 
 PARTS = ("truth", "corpus", "chunker", "embedder", "index", "fusion", "reranker", "prompt", "judge", "run")
@@ -116,8 +116,8 @@ def difference(
     entries = store.entry(first), store.entry(second)
     if entries[0].id == entries[1].id:
         raise InputError(f"{first} and {second} are the same entry, {entries[0].id}; name another one")
-    repeats = [repeat_entries(store, entry) for entry in entries]
-    scores = [repeated([store.scores(own.id) for own in of_entry]) for of_entry in repeats]
+    repeats = [runs_of(store, entry) for entry in entries]
+    scores = [repeated([own for _, own in of_entry]) for of_entry in repeats]
     systems = _systems(entries, scores, system)
     names = [f"{own}@{entry.id}" for own, entry in zip(systems, entries, strict=True)]
     wanted = _measures(scores, measures)

@@ -114,7 +114,7 @@ def shared_documents(
     recipe, n, n_clusters, ask   as of `cluster_notes`
     """
     shared = recipe.get(SHARED_GOLD)
-    if n_clusters is None and shared is not None:
+    if n_clusters is None and shared is not None and n:
         widening = shared.get("widening")
         width = words("brief.wider", times=number(widening, 2)) if is_wider(widening) else ""
         yield words("brief.shared", n=shared["n_questions"], total=n, ask=ask, width=width)

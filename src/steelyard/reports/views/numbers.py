@@ -19,14 +19,14 @@ _SMALL = 0.001
 def number(value: float | None, decimals: int = 4) -> str:
     """So many decimals, with a true minus; a dash for what is not there.
 
-    >>> number(0.25), number(-0.5, 2), number(None), number(float("inf"))
-    ('0.2500', '−0.50', '–', '∞')
+    >>> number(0.25), number(-0.5, 2), number(-0.0, 1), number(None), number(float("inf"))
+    ('0.2500', '−0.50', '0.0', '–', '∞')
     """
     if value is None or np.isnan(value):
         return "–"
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return (f"{value:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
+    return (f"{value + 0.0:.{decimals}f}" if abs(value) < _LARGE else f"{value:.6g}").replace("-", "−")
 
 
 def count(n: int | None) -> str:
@@ -46,7 +46,7 @@ def signed(value: float | None, decimals: int) -> str:
     """
     if value is None:
         return number(value)
-    return f"+{number(value, decimals)}" if value > 0 else number(value + 0.0, decimals)
+    return f"+{number(value, decimals)}" if value > 0 else number(value, decimals)
 
 
 def percent(share: float | None, decimals: int = 0, *, sign: bool = False) -> str:
