@@ -326,8 +326,7 @@ def _joins_backward(character: str) -> bool:
 def _second_halves() -> frozenset[str]:
     """Starters that a canonical composition can take as its second half (conjoining jamo, some vowel signs)."""
     jamo = [chr(c) for c in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))]
-    decompositions = filter(None, map(unicodedata.decomposition, map(chr, range(sys.maxunicode + 1))))
-    halves = map(str.split, decompositions)
+    halves = (unicodedata.decomposition(chr(c)).split() for c in range(sys.maxunicode + 1))
     seconds = [chr(int(pair[1], 16)) for pair in halves if len(pair) == 2 and pair[0][0] != "<"]
     return frozenset([*jamo, *seconds])
 
