@@ -233,3 +233,36 @@ def test_a_lost_connection(server: Server) -> None:
         server.start()
     store.add(scores_of("a", 1), note="a 1", tags=["a", "n1"])
     check_whole(store)
+
+
+def test_questions_to_a_held_out_part_at_once_are_counted_one_after_the_other(url: str) -> None:
+    seen: list[int] = []
+
+    def answer(n_spent: int) -> dict[str, Any]:
+        seen.append(n_spent)
+        return {"mean": n_spent / 8, "agrees": False, "charged": True}
+
+    def ask(n: int) -> int:
+        with sy.Store(url) as store:
+            question = {"truth": "t", "entry": f"e{n}", "system": "s", "against": "", "measure": "mrr"}
+            return store.ask_held_out(question, answer)[1]
+
+    with ThreadPoolExecutor(8) as pool:
+        spent = list(pool.map(ask, range(8)))
+    assert sorted(spent) == list(range(1, 9))
+    assert sorted(seen) == list(range(8))
+    with sy.Store(url) as store:
+        assert store.confirmations()["mean"].to_list() == [n / 8 for n in range(8)]
+
+
+def test_configurations_and_their_newest_means(url: str) -> None:
+    with sy.Store(url) as store:
+        truth = {f"q{i}": {"d": 1} for i in range(4)}
+        runs = [{q: ["x"] * n + ["d"] for q in truth} for n in (0, 1)]
+        entries = [store.add(sy.evaluate(truth, {"s": runs[n]}, "mrr"), commit="c") for n in (0, 1, 0)]
+        digest = str(entries[0].truth)
+        assert store.configs(digest)["time"].to_list() == [entry.time for entry in entries[:2]]
+        latest = store.latest_means(digest, "mrr")
+        assert latest.select("entry", "system", "mean", "n").rows() == [
+            (entries[1].id, "s", 0.5, 4), (entries[2].id, "s", 1.0, 4),
+        ]  # fmt: skip
