@@ -112,6 +112,7 @@ def test_scores_by_hand(folder: Path) -> None:
     response = talker.ask("Who fears the whale?")
     assert response.passages[0].chunk_id == "sea#2"
     assert talker.scores(response) == {"Hit": 1.0, "Precision": 0.5, "Recall": 1.0, "F1": pytest.approx(2 / 3)}
+    assert assistant(folder, weigh={"hold_out": 0.5}).scores(response) == talker.scores(response)
 
 
 def test_whole_gold_documents_are_answered_with_documents(folder: Path) -> None:

@@ -87,6 +87,6 @@ class Assistant:
         line = json.loads(encode_response(question.query_id, response))
         scores = evaluate(
             Questions.of([question]), Outputs([line]), [make(name, self.pipeline.k) for name in MEASURES.values()],
-            **vars(replace(self._weigh.options(), documents=self.pipeline.chunks, unit=self._unit)),
+            **vars(replace(self._weigh.options(), documents=self.pipeline.chunks, unit=self._unit, hold_out=None)),
         )  # fmt: skip
         return dict(zip(MEASURES, scores.values[0, :, 0].tolist(), strict=True))
