@@ -1,5 +1,6 @@
 """Held-out questions: which ones, that clusters stay together, and that they enter no result."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,11 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.base.errors import InputError
 from steelyard.data.hold_out import is_held_out, parted
+from steelyard.experiment.judging import judge_run
 from steelyard.experiment.table.json import read_scores
 from steelyard.experiment.table.scores import Scores
+from steelyard.judges.judging import JudgeOptions
+from tests.cli.command import steelyard
 from tests.hypothesis_profiles import examples
 
 IDS = [f"q{i}" for i in range(40)]
@@ -113,3 +117,23 @@ def test_scores_that_are_read_again_say_so_and_hold_nothing_of_it(tmp_path: Path
     assert str(again.signature) == str(of_open.signature)
     assert not any(f'"{q}"' in (tmp_path / "open.json").read_text() for q in IDS if is_held_out(q, 0.3))
     assert np.array_equal(again.values, of_open.values)
+
+
+def test_judge_shows_the_open_answers_and_keeps_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chunk = {"id": "h#1", "text": "It opens at 9."}
+    rows = [{"qid": q, "query": "When?", "retrieved": [chunk], "answer": "It opens at 9 [h#1]."} for q in IDS[:12]]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = "judge answers.jsonl run=answers.jsonl --into all.parquet --hold-out 40%"
+    done = steelyard(*words.split(), environment={"LC_ALL": "C.UTF-8"})
+    held = {q for q in IDS[:12] if is_held_out(q, 0.4)}
+    printed, _, following = done.stdout.decode().partition("Next: ")
+    run = judge_run("answers.jsonl", "run=answers.jsonl", options=JudgeOptions(save="all.parquet"))
+    assert printed == run.without_held_out(0.4).text(lang="en", width=80)
+    assert f"{12 - len(held)} answers" in printed
+    assert following.rstrip().endswith("--hold-out 0.4")
+    assert set(sy.Verdicts.read("all.parquet").records) == set(IDS[:12])
+    again = steelyard(*following.split()[1:], environment={"LC_ALL": "C.UTF-8"})
+    assert f"n={12 - len(held)}" in again.stdout.decode()
+    refused = steelyard("judge", "answers.jsonl", "--pairwise", "answers.jsonl", "--judge", "llm", "--hold-out", "0.4")
+    assert b"--hold-out is of one system's answers" in refused.stderr

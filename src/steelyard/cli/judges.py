@@ -40,8 +40,9 @@ def judge(
     **options: Any,
 ) -> None:  # fmt: skip
     """Judge the answers of a system, keep the verdicts, and write what they are; or what judging would take."""
+    hold_out = options.pop("hold_out", None)
     if pairwise is not None:
-        _pairwise(call, questions, outputs, pairwise, judge=judge, into=into, **options)
+        _pairwise(call, questions, outputs, pairwise, judge=judge, into=into, hold_out=hold_out, **options)
         return
     if outputs is None:
         raise InputError("no outputs are given; name a run folder or a file with answers, or --pairwise RUN RUN")
@@ -67,7 +68,13 @@ def judge(
             given |= {"calibration": calibrations[0]} if calibrations else {}
             asked = JudgeOptions(**given, save=save, must_keep=True, progress=bars, settings=settings)
             result = (plan_judging if dry_run else call.function)(questions, outputs, judge, asked)
-    call.write(result, following=_evaluation(result, questions, outputs) if isinstance(result, JudgedRun) else [])
+    if not isinstance(result, JudgedRun):
+        call.write(result)
+        return
+    following = _evaluation(result, questions, outputs)
+    if hold_out is not None:
+        result, following = result.without_held_out(hold_out), following and [*following, "--hold-out", str(hold_out)]
+    call.write(result, following=following)
 
 
 def _pairwise(
@@ -80,7 +87,7 @@ def _pairwise(
     if judge != "llm":
         raise InputError("--pairwise: answers are compared by a language model; name it: --judge llm --model MODEL")
     usual: dict[str, Any] = {"panel": None, "calibrations": [], "tables": None, "new_nuggets": False, "criteria": [],
-             "criteria_file": None, "answer_units": defaults.UNITS}  # fmt: skip
+             "criteria_file": None, "answer_units": defaults.UNITS, "hold_out": None}  # fmt: skip
     for name, value in usual.items():
         if options.pop(name) != value:
             option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")

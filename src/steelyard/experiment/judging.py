@@ -22,6 +22,7 @@ from steelyard.base.progress import Progress, no_progress, usual_progress
 from steelyard.base.registry import Registry
 from steelyard.base.result import Result
 from steelyard.data.folders.run_lock import run_lock
+from steelyard.data.hold_out import parted
 from steelyard.data.outputs import Outputs
 from steelyard.data.questions import Questions
 from steelyard.experiment.door.choices import DEFAULT_JUDGE
@@ -193,6 +194,18 @@ class JudgedRun(Result):
     def frame(self) -> pl.DataFrame:
         """One row an answer that was judged."""
         return self.verdicts.answers
+
+    def without_held_out(self, share: float) -> JudgedRun:
+        """The same of the open questions alone, as `evaluate` has them with `hold_out`; the file keeps all verdicts.
+
+        Raises   InputError where too few questions are open or held out
+        """
+        named = {question.query_id: question for question in self.questions}
+        opened, held_out = parted(self.questions, share, cluster=None, questions=named)
+        left_out = {question.query_id for question in held_out}
+        query_ids = [query_id for query_id in self.verdicts.records if query_id not in left_out]
+        note = Note("questions_held_out", {"n": len(left_out), "total": len(self.questions)})
+        return replace(self, questions=opened, verdicts=self.verdicts.restricted(query_ids), notes=[*self.notes, note])
 
 
 def judge_run(
