@@ -28,6 +28,8 @@ from steelyard.reports.views.report import report_cautions, report_sections, ver
 from steelyard.reports.views.scores import brief_sheets, scores_sheets
 from steelyard.reports.views.view import Block, Look, Section, Sheet, Text
 from steelyard.reports.words import Words
+from steelyard.store.opening import USUAL
+from steelyard.store.store import Store
 from steelyard.text.scripts import language_of
 
 DATA = Path(__file__).parent / "demo_data"
@@ -118,9 +120,19 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     options = JudgeOptions(progress=progress or usual_progress)
     judgings = tuple(judge_run(answered, run, JUDGE, options) for answered, run in asked)
     retrieval = report(weigh(questions, [run.path for run in runs], judge=JUDGE), measures=MEASURES)
+    _record(retrieval, folder)
     return Demo(
         folder, runs, retrieval, judgings, report(weigh(pilot, answering, judge=JUDGE), measures=ANSWER_MEASURES)
     )
+
+
+def _record(retrieval: Report, folder: Path) -> None:
+    """Record the scores of the pipelines in a store beside them; without the extra `store` there is none."""
+    try:
+        with Store(folder / USUAL) as store:
+            store.add(retrieval.scores, command="demo")
+    except MissingExtraError:
+        return
 
 
 def demo_text(
@@ -164,7 +176,7 @@ def _blocks(demo: Demo, look: Look) -> Iterator[Block]:
     yield _unsupported(demo, words)
 
 
-def next_commands(words: Words) -> dict[str, list[str]]:
+def next_commands(folder: Path, words: Words) -> dict[str, list[str]]:
     """What a reader may have -> the command for it, in the folder of the demo."""
     compared = (f"runs/{name}" for name in (CONFIGS[0], CONFIGS[-1]))
     commands = {
@@ -172,6 +184,8 @@ def next_commands(words: Words) -> dict[str, list[str]]:
         "documents": ["init", "mine"],
         "rerankers": ["bench", "rerank", "bench.toml"],
     }
+    if (folder / USUAL).exists():
+        commands["history"] = ["history"]
     return {words(f"demo.next.{name}"): ["steelyard", *command] for name, command in commands.items()}
 
 

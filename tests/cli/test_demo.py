@@ -42,10 +42,10 @@ def again(made: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> D
 
 
 def test_it_is_read_in_a_screen(made: tuple[Path, str], again: Demo) -> None:
-    """Nine lines are around the text of `demo_text`, and one more where steelyard is not on the path."""
+    """Ten lines are around the text of `demo_text`, and one more where steelyard is not on the path."""
     assert len(made[1].splitlines()) <= 35
     for lang in ("en", "zh"):
-        assert len(demo_text(again, read_words(lang), width=80).splitlines()) <= 35 - 10
+        assert len(demo_text(again, read_words(lang), width=80).splitlines()) <= 35 - 11
         narrow = demo_text(again, read_words(lang), width=60).splitlines()
         assert max(map(cell_size, narrow)) <= 60
 
@@ -98,12 +98,13 @@ def test_one_difference_is_shown_and_the_others_are_not(made: tuple[Path, str]) 
 def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     folder, text = made
     shown = [line.partition(" steelyard ")[2] for line in text.splitlines() if " steelyard " in line]
-    assert [command.split()[0] for command in shown] == ["compare", "init", "bench"]
-    compare, init, bench = map(shlex.split, shown)
+    assert [command.split()[0] for command in shown] == ["compare", "init", "bench", "history"]
+    compare, init, bench, history = map(shlex.split, shown)
     assert "not told apart" in printed(*compare, cwd=folder)
     assert "mine/mine.toml" in printed(*init, "--yes", cwd=folder)
     # The page on rerankers runs the bench itself.
     assert "simulated-large" in printed(*bench, "--dry-run", cwd=folder)
+    assert "hybrid-rerank +3" in printed(*history, cwd=folder)
 
 
 def test_what_to_type_is_found_where_steelyard_is_not_on_the_path(

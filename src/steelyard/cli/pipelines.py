@@ -139,7 +139,7 @@ def demo(call: Call, folder: Path) -> None:
     print(f"  cd {shlex.quote(str(folder))}")
     if not shutil.which("steelyard"):
         print(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
-    commands = next_commands(words)
+    commands = next_commands(folder, words)
     width = max(map(cell_size, commands)) + 1
     for purpose, command in commands.items():
         print(f"  {purpose}{' ' * (width - cell_size(purpose))}{shlex.join(command)}")
