@@ -12,6 +12,7 @@ from tests.conftest import SUMMARY
 from tests.fuzz.foreign import fuzz_paths, write_foreign
 from tests.fuzz.fuzzing import Counts, fuzz, run_case
 from tests.fuzz.seeds import write_seeds
+from tests.fuzz.stores import COMMANDS, fuzz_stores, write_store
 from tests.fuzz.target import Target
 
 
@@ -67,5 +68,17 @@ def test_nothing_foreign_leads_out_of_its_folder(n: int, tmp_path: Path) -> None
             run_case(list(words), " ".join(words), good)
     assert good.refusals + good.problems == []
     counts = fuzz_paths(tmp_path / "place", commands, n_cases=n, seed=5)
+    assert counts.problems == [], "\n\n".join([str(counts), *counts.problems])
+    assert len(counts.refusals) > n / 4
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_stores_of_others(n: int, tmp_path: Path) -> None:
+    store, good = write_store(tmp_path), Counts()
+    with contextlib.chdir(tmp_path):
+        for words in COMMANDS:
+            run_case(list(words), " ".join(words), good)
+    assert good.refusals + good.problems == []
+    counts = fuzz_stores(tmp_path, store, n_cases=n, seed=3)
     assert counts.problems == [], "\n\n".join([str(counts), *counts.problems])
     assert len(counts.refusals) > n / 4

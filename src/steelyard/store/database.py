@@ -153,17 +153,20 @@ class Database:
         they get along, the file is read as it is.
         """
         assert self.path is not None
-        path = self.path.absolute()
-        options: dict[str, Any] = {"timeout": _WAIT_SECONDS, "isolation_level": None}
-        if self.is_read_only:
+        path, pragmas = self.path.absolute(), ["synchronous=NORMAL", "foreign_keys=ON", "trusted_schema=OFF"]
+        if is_read_only := self.is_read_only:
             alone = not path.with_name(f"{path.name}-wal").exists()
-            uri = f"{path.as_uri()}?mode=ro{'&immutable=1' * alone}"
-            connection = sqlite3.connect(uri, uri=True, **options)
+            address = f"{path.as_uri()}?mode=ro{'&immutable=1' * alone}"
         else:
-            connection = sqlite3.connect(path, **options)
-            connection.execute("PRAGMA journal_mode=WAL")
-        for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "trusted_schema=OFF"):
-            connection.execute(f"PRAGMA {pragma}")
+            address = str(path)
+            pragmas.append("journal_mode=WAL")
+        connection = sqlite3.connect(address, uri=is_read_only, timeout=_WAIT_SECONDS, isolation_level=None)
+        try:
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     @property
