@@ -18,7 +18,7 @@ test:
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
-installed: .venv/dev-installed .venv/browser .venv/node
+installed: .venv/dev-installed .venv/browser .venv/node .venv/server
 
 types:
 	$(BIN)/mypy
@@ -29,7 +29,7 @@ tests:
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q --numprocesses 3 --dist loadfile
 
 # Simulations too, and every property with all of its examples.
-test-thorough: .venv/dev-installed .venv/browser .venv/node
+test-thorough: installed
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q --numprocesses 2 -m ""
 
 # torch comes first and by number: what pip would choose brings gigabytes of CUDA along.
@@ -125,6 +125,13 @@ SIZES := s/^ *(Downloading|Using cached) ([A-Za-z0-9_.]*)-([0-9][^-]*)-.*( \([0-
 	  echo "node cannot be installed; the unit tests of the page's script are skipped"
 	! command -v npm >/dev/null || npm ci --silent >/dev/null 2>&1 || \
 	  echo "npm cannot install eslint and axe-core; the linter of the page's script, and axe, are skipped"
+	touch $@
+
+# Tests of stores start PostgreSQL, on a socket of their own; without it they are skipped.
+.venv/server: .venv/node | $(BIN)/python
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends postgresql; } >/dev/null 2>&1 || \
+	  echo "PostgreSQL cannot be installed; the tests of stores in it are skipped"
 	touch $@
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt $(shell find src -name "*.py")
