@@ -22,6 +22,7 @@ import polars as pl
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.errors import InputError, SteelyardError, exception_line, quoted
+from steelyard.experiment.fitting import fits
 from steelyard.experiment.table.arrays import ScoreArrays, check_shapes, refuse_impossible
 
 FORMAT = 5
@@ -47,7 +48,7 @@ def parts_of(result: Any, keep: Keep | None = None) -> dict[str, Any]:
     keep   what is large is kept by it, and named by its key
     """
     plain = _Plain(_classes(type(result)), keep)
-    return {"format": FORMAT, **{part.name: plain(getattr(result, part.name)) for part in fields(result)}}
+    return {"format": FORMAT, **{part.name: plain(getattr(result, part.name)) for part in fields(result) if part.init}}
 
 
 def from_parts(cls: type[_T], parts: Mapping[str, Any], fetch: Fetch | None = None) -> _T:
@@ -59,7 +60,7 @@ def from_parts(cls: type[_T], parts: Mapping[str, Any], fetch: Fetch | None = No
     if parts.get("format") != FORMAT:
         raise InputError(f"parts of a report have format {FORMAT}, not {parts.get('format')!r}; make the report again")
     what = cls.__name__.lower()
-    names = [part.name for part in fields(cls)]  # type: ignore[arg-type]
+    names = [part.name for part in fields(cls) if part.init]  # type: ignore[arg-type]
     if missing := [name for name in names if name not in parts]:
         raise InputError(f"a {what} lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
     restored = _Restored(_classes(cls), fetch)
@@ -85,7 +86,9 @@ class _Plain:
             if isinstance(value, type_):
                 return plain(value, self)
         if is_dataclass(value) and self.classes.get(type(value).__name__) is type(value):
-            return {_KIND: type(value).__name__} | {f.name: self(getattr(value, f.name)) for f in fields(value)}
+            return {_KIND: type(value).__name__} | {
+                part.name: self(getattr(value, part.name)) for part in fields(value) if part.init
+            }
         raise TypeError(f"no part of a report is a {type(value).__name__}")
 
 
@@ -198,21 +201,36 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], _Restored], Any]] = {
 def _checked(result: _T) -> _T:
     """The result.
 
-    Raises   InputError for scores whose arrays do not fit together, or that their measure cannot have.
+    Raises   InputError for a part that is of another type than its class says, and for scores whose arrays do not fit
+             together, or that their measure cannot have.
     """
+    kind = type(result)
+    for name, hint in _hints(kind).items():
+        if not fits(getattr(result, name), hint):
+            raise InputError(f"parts of a report: `{name}` of a {kind.__name__} is of another type; make it again")
     if isinstance(result, ScoreArrays):
         check_shapes(result)
         refuse_impossible(result)
+        _ = getattr(result, "recipe", None)  # Whose parts are of any type.
     return result
 
 
-def _classes_of(kind: type) -> dict[str, type]:
-    """The dataclasses that a kind of result is made of, by name: those that types of its fields mention, and so on."""
+def _hints_of(kind: type) -> dict[str, Any]:
+    """Field of a dataclass -> its type."""
     # Named where corrections are, and imported there for the checker of types alone.
     from steelyard.judges.people.review import Drawn
     from steelyard.stats.labels.prediction_powered import CorrectedMean
 
     named = {"pl": pl, "GoldMapping": GoldMapping, "CorrectedMean": CorrectedMean, "Drawn": Drawn}
+    hints = get_type_hints(kind, localns=named)
+    return {part.name: hints[part.name] for part in fields(kind)}
+
+
+_hints = cast("Callable[[type], dict[str, Any]]", cache(_hints_of))
+
+
+def _classes_of(kind: type) -> dict[str, type]:
+    """The dataclasses that a kind of result is made of, by name: those that types of its fields mention, and so on."""
     classes: dict[str, type] = {}
     types: list[Any] = [kind]
     while types:
@@ -220,7 +238,7 @@ def _classes_of(kind: type) -> dict[str, type]:
         types += get_args(mentioned)
         if isinstance(mentioned, type) and is_dataclass(mentioned) and mentioned.__name__ not in classes:
             classes[mentioned.__name__] = mentioned
-            types += get_type_hints(mentioned, localns=named).values()
+            types += _hints(mentioned).values()
     return classes
 
 

@@ -116,8 +116,8 @@ def _scatter(store: Store, latest: pl.DataFrame, measure: str) -> MeanError | No
     read = latest.tail(_MOST_READ)
     of_systems, clusters = list[dict[str, float]](), dict[str, int]()
     for entry, system in read.select("entry", "system").iter_rows():
-        scores = store.scores(entry)
-        values = scores.values[scores.systems.index(system), [str(own) for own in scores.measures].index(measure)]
+        scores = store.scores(entry).filter(systems=system, measures=measure)
+        values = scores.values[0, 0]
         of_systems.append({q: v for q, v in zip(scores.query_ids, values.tolist(), strict=True) if not math.isnan(v)})
         if scores.clustering is not None:
             clusters = dict(zip(scores.query_ids, scores.clustering.codes.tolist(), strict=True))

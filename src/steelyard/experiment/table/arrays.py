@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from steelyard.align.resolver import GoldMapping
 from steelyard.base.arrays import Bools, Floats, Ints
-from steelyard.base.errors import InputError
+from steelyard.base.errors import InputError, quoted
 from steelyard.base.notes import Note
 from steelyard.data.clusters import Clustering
 from steelyard.experiment.corrections import Corrections
@@ -111,8 +111,14 @@ def computed(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_shapes(scores: ScoreArrays) -> None:
-    """Raise   InputError naming an array of scores that lacks values of systems, measures or queries, or has more."""
-    n = {"s": len(scores.systems), "m": len(scores.measures), "q": len(scores.query_ids)}
+    """Raise   InputError naming an array of scores that lacks values of systems, measures or queries, or has more, and
+    a name that comes twice among them.
+    """
+    axes_of = {"s": scores.systems, "m": list(map(str, scores.measures)), "q": scores.query_ids}
+    for names in axes_of.values():
+        if len(set(names)) < len(names):
+            raise InputError(f"scores name {quoted(next(own for own in names if names.count(own) > 1))} twice")
+    n = {axis: len(names) for axis, names in axes_of.items()}
     arrays = [(name, getattr(scores, name), axes) for name, axes in AXES.items()]
     arrays += [("perfect", own, "sq") for own in computed(scores.perfect).values()]
     arrays += [("ceilings", own, "sq") for own in scores.ceilings.values()]
