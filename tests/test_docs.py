@@ -357,7 +357,7 @@ def doors(readme: Path) -> list[list[tuple[str, str]]]:
 @pytest.mark.parametrize("readme", READMES, ids=name_of)
 def test_a_newcomer_has_a_number_after_few_commands_and_lines(readme: Path) -> None:
     """Two runs, a RAG application, a test set of another tool, a reranker, results over time: each has a door."""
-    assert readme.read_text("utf-8").count("\n") <= 165
+    assert readme.read_text("utf-8").count("\n") <= 150
     assert len(doors(readme)) == 5
     for commands in doors(readme):
         assert len(commands) <= 5
