@@ -38,10 +38,10 @@ def test_entries_are_listed_newest_first(folder: Path) -> None:
     text = printed("history", cwd=folder)
     gate, scores = ids(folder)
     assert text.startswith("2 entries in history.db, the newest of 2026-06-01\n")
-    rows = [line.split() for line in text.splitlines() if line.startswith((gate[:7], scores[:7]))]
-    assert [row[0] for row in rows] == [gate[:7], scores[:7]]
+    rows = [line.split() for line in text.splitlines() if line.startswith((gate[:6], scores[:6]))]
+    assert [row[0] for row in rows] == [gate[:6], scores[:6]]
     assert {"gate", "FAIL", "old", "+1"} <= {*rows[0]}
-    assert {"scores", "c0ffee1*", "v1"} <= {*rows[1]}
+    assert {"scores", "c0ffee*", "v1"} <= {*rows[1]}
     assert text.endswith(f"Next: steelyard history show {gate}\n")
 
 

@@ -17,11 +17,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import steelyard as sy
 from steelyard.cli.calls import Call
 from steelyard.demo import copy_data
 from steelyard.experiment.self_testing import SelfTestOptions
@@ -84,6 +86,9 @@ SCREENS: dict[str, Screen] = {
         "selftest pilot.jsonl runs/assistant --judge lexical --calibration calibration.json -n 200", most=20,
         state="reviewed",
     ),
+    "history": Screen("history", most=10, state="recorded", varies=True),
+    "history-show": Screen("history show tag=v1.2", most=18, state="recorded", varies=True),
+    "history-empty": Screen("history", most=5),
     "label": Screen("label questions.jsonl keyword.jsonl --documents documents --depth 3 --scale 0-3 -o grades.jsonl"),
     "gate-judge": Screen("gate --calibration calibration.json", status=3, state="reviewed", varies=True),
     "agreement": Screen("agreement labels.csv", state="labelled"),
@@ -163,6 +168,20 @@ def labelled(folder: Path) -> None:
     (folder / "labels.csv").write_text("\n".join(["item,question,ann,bob,judge", *rows]))
 
 
+def recorded(folder: Path) -> None:
+    """A store has an evaluation that was accepted, a gate and a comparison."""
+    example(folder)
+    scores = sy.evaluate(folder / "pilot.jsonl", [folder / "keyword.jsonl", folder / "hybrid.jsonl"], ["ndcg@10"])
+    gate, first = sy.gate(scores, baseline="hybrid", margin=0.02), datetime(2026, 5, 1, 12, tzinfo=UTC)
+    ids = [digit * 10 for digit in "abc"]
+    with mock.patch("secrets.token_hex", side_effect=ids), sy.Store(folder / "history.db") as store:
+        about = {"command": f"evaluate {PILOT} --tag v1.2", "commit": "3f9a2c81d0", "dirty": True, "note": "release"}
+        store.add(scores, tags=["v1.2"], time=first, **about)
+        store.accept("latest", who="Ada", why="the release", time=first)
+        for days, result in ((1, gate), (2, sy.compare(scores))):
+            store.add(result, time=first + timedelta(days=days), commit="81d03f9a2c", dirty=False)
+
+
 MISTAKES = (
     "charging cable", "Try another", "no free membership", "donate blood", "insured", "70 yuan", "at any time",
     "not switched off", "refrigerator", "guitars", "seven days like", "help is free", "day and night", "420元", "灯泡",
@@ -196,6 +215,7 @@ STATES: dict[str, Callable[[Path], None]] = {
     "settling": settling,
     "labelled": labelled,
     "benched": benched,
+    "recorded": recorded,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from steelyard.reports.views.wear import wear_line
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
-_ID, _COMMIT = 7, 7
+_ID, _COMMIT = 6, 6
 """Characters of an id and of a commit in a list: enough to name them by."""
 Row = Mapping[str, Any]
 
@@ -83,7 +83,7 @@ def _system(row: Row, words: Words) -> str:
     others = row["systems"] - 1
     if others < 1:
         return best
-    return words("stored.others", best=best, n=others if words.code == "en" else others + 1)
+    return f"{best} +{others}"
 
 
 def _mean(row: Row, measure: str | None) -> str:
