@@ -20,6 +20,7 @@ import steelyard as sy
 from steelyard.experiment.parts import parts_of
 from steelyard.store import schema
 from steelyard.store.blobs import Bundle
+from tests.cli.command import complaint
 from tests.store.writing import scores_of
 
 TRUTH = {"q1": {"a": 1}, "q2": {"b": 2, "c": 1}}
@@ -319,3 +320,17 @@ def replace_part(store: sy.Store, entry: sy.Entry, bundle: Bundle, tree: object)
     with store._database.writing() as connection:
         connection.execute(schema.BLOBS.insert(), blobs)
         connection.execute(schema.PARTS.update().where(schema.PARTS.c.entry == entry.number).values(blob=digest))
+
+
+def test_the_command_line_says_it_in_one_line(tmp_path: Path, good: bytes) -> None:
+    (tmp_path / "cut.db").write_bytes(good[:9000])
+    (tmp_path / "text.db").write_bytes(b"no store " * 900)
+    for url, problem in (
+        ("cut.db", "cut.db: is no store, or is damaged (database disk image is malformed); restore a copy of it"),
+        ("text.db", "text.db: is no store, or is damaged (file is not a database); restore a copy of it"),
+        ("none.db", "none.db: there is no store; begin one with"),
+        ("postgresql://me:5b1f@localhost:1/x", "postgresql://me:***@localhost:1/x: cannot be read (connection failed"),
+    ):
+        said = complaint("history", "--store", url, cwd=tmp_path)
+        assert problem in said
+        assert "5b1f" not in said
