@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from steelyard.bench.config import BenchConfig
 from tests.cli.command import complaint, printed, steelyard
 
 pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
@@ -83,3 +84,15 @@ def test_what_cannot_be_recorded_is_said_before(folder: Path) -> None:
         "evaluate", *INPUTS, "--tag", "two words", "--store", "history.db", cwd=folder
     )
     assert "not mysql" in complaint("evaluate", *INPUTS, "--store", "mysql://u@host/x", cwd=folder)
+
+
+def test_a_pipeline_names_a_store_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="the extra 'rag' is not installed")
+    (tmp_path / "d.md").write_text("Whales sing. Snails do not.")
+    (tmp_path / "questions.jsonl").write_text('{"query_id": "q", "query": "Who sings?", "evidence": ["Whales sing."]}')
+    config = 'documents = "d.md"\nquestions = "questions.jsonl"\n[store]\nurl = "history.db"\n'
+    (tmp_path / "words.toml").write_text(config)
+    printed("run", tmp_path / "words.toml", "-m", "mrr", "--note", "first")
+    assert entries(tmp_path) == [("run", f"run {tmp_path / 'words.toml'} -m mrr --note first", [], "first")]
+    assert "store" not in json.loads((tmp_path / "runs" / "words" / "config.json").read_bytes())
+    assert "store" not in BenchConfig.of({"systems": {"none": {}}, "store": {"url": "x.db"}}).resolved()

@@ -206,7 +206,7 @@ class TestStores:
 
     def test_no_store_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("STEELYARD_STORE", raising=False)
-        with pytest.raises(InputError, match="is an entry of a store, and none is named"):
+        with pytest.raises(InputError, match="there is no store; begin one"):
             gate(of(BASE), baseline="store:accepted", margin=0.02)
         monkeypatch.setenv("STEELYARD_STORE", self.url)
         self.add(of(BASE), accept=True)

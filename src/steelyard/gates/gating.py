@@ -161,7 +161,8 @@ def gate(
     max_unjudged  of the first k documents, for the measure of which it is largest; the whole list counts only where no
                   measure has a k
     max_not_judged  for the measure of answers of which it is largest
-    store         of a baseline such as store:accepted: a Store, or its address; by default that of STEELYARD_STORE
+    store         of a baseline such as store:accepted: a Store, or its address; by default that of STEELYARD_STORE,
+                  else history.db in the working folder
     alarms        "1 in 200", or a share: of gates where nothing was lost, so many may fail.  A gate then fails where
                   any loss against the baseline is shown at that level, shared among all measures and systems, and a
                   loss of the margin is not ruled out

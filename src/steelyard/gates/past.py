@@ -12,7 +12,6 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from steelyard.base.errors import InputError
 from steelyard.experiment.table.repeats import repeated
 from steelyard.experiment.table.scores import Scores
 from steelyard.measures import Measure
@@ -20,9 +19,10 @@ from steelyard.stats.samples import ROUNDING
 from steelyard.stats.spread import variance_components
 from steelyard.stats.tests.alarms import expected_luck
 from steelyard.store.entries import PREFIX, Entry
+from steelyard.store.opening import open_store
 from steelyard.store.provenance import origins_of
 from steelyard.store.repeats import runs_of
-from steelyard.store.store import VARIABLE, Store
+from steelyard.store.store import Store
 
 _MOST_ACCEPTED = 20
 """Of so many accepted entries, the last ones, the best is sought."""
@@ -117,17 +117,12 @@ def past_of(reference: str, store: object, truth: str | None) -> Past:
     """The entry that a reference names, with what its store says of it.
 
     reference   store:accepted, store:latest, store:tag=NAME or store:ID
-    store       a Store, or the address of one; by default that of the environment
+    store       a Store, or the address of one; by default as of `steelyard.store.opening.open_store`
     truth       digest of the gold that the accepted and the latest entry are to be of
-    Raises      InputError without a store, and for an entry that is not there or has no scores
+    Raises      InputError where there is no store, and for an entry that is not there or has no scores
     """
     if not isinstance(store, Store):
-        store = Store.of_environment(cast("str | Path | None", store))
-    if store is None:
-        raise InputError(
-            f"{reference}: is an entry of a store, and none is named; name one (--store FILE, store=FILE), or set "
-            f"{VARIABLE}"
-        )
+        store = open_store(cast("str | Path | None", store))
     with store:
         entry = store.entry(reference.removeprefix(PREFIX), truth=truth)
         scores = store.scores(entry.id)

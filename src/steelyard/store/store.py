@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
@@ -71,12 +70,6 @@ class Store:
 
     def __init__(self, url: str | Path) -> None:
         self._database = Database(url)
-
-    @classmethod
-    def of_environment(cls, url: str | Path | None = None) -> Store | None:
-        """The store that is named, else that of the variable STEELYARD_STORE; None where neither is."""
-        named = url or os.environ.get(VARIABLE)
-        return cls(named) if named else None
 
     @property
     def name(self) -> str:
