@@ -156,7 +156,7 @@ def trend(
     false_alarms  share of lines without a change, at most, that show one: from .01 to .2
     Raises        InputError for a measure or system that no entry has, and another rate.
 
-    >>> from datetime import timedelta
+    >>> from datetime import UTC, timedelta
     >>> from tempfile import mkdtemp
     >>> store, values = Store(f"{mkdtemp()}/history.db"), [0.71, 0.7, 0.69, 0.71, 0.7, 0.6, 0.61, 0.59, 0.6, 0.61]
     >>> for day, value in enumerate(values):

@@ -96,7 +96,7 @@ class UnpairedDifference(ByInterval):
 
         >>> june = UnpairedDifference(np.array([0.4, 0.5, 0.6, 0.5]), np.array([0.8, 0.7, 0.9, 0.9, 0.7]))
         >>> [round(end, 3) for end in june.interval(0.95)], round(june.p, 4)
-        ([0.121, 0.479], 0.0073)
+        ([0.095, 0.494], 0.0207)
         """
         share(level, "level")
         if self.average.reason or math.isnan(self.average.error):
