@@ -6,10 +6,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import steelyard as sy
 from steelyard.history.exporting import export
+from tests.bench.benches import rerank_bench
 from tests.cli.command import complaint, printed, steelyard
 
 pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
@@ -162,6 +164,20 @@ def test_entries_are_exported_whole(folder: Path) -> None:
     printed("history", "export", gate, scores, "-o", "both", cwd=folder)
     assert {path.name for path in (folder / "both").iterdir()} == {gate, scores}
     assert "mlflow ui" in printed("history", "export", "-o", "ml", "--to", "mlflow", cwd=folder)
+
+
+def test_frames_are_exported_in_the_format_that_holds_them(tmp_path: Path) -> None:
+    with sy.Store(tmp_path / "history.db") as store:
+        entry = store.add(rerank_bench(tmp_path / "bench"))
+        export(store, [entry.id], tmp_path / "out")
+        for name, kind in entry.parts.items():
+            frame = store.result(entry.id, name)
+            if kind == "frame":
+                [file] = (tmp_path / "out").glob(f"{name}.*")
+                read = pl.read_csv(file) if file.suffix == ".csv" else pl.read_parquet(file)
+                assert read.shape == frame.shape
+    pages = {"manifest.json", "entry.html", "scores.json"}
+    assert pages <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
 def test_an_export_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

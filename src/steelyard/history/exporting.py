@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from steelyard.base.choices import EntryFormat
 from steelyard.base.errors import OutputError, reason_of
@@ -36,7 +37,8 @@ def export(store: Store, refs: Sequence[str], folder: str | Path, *, to: EntryFo
              each has a folder of its id there
     folder   which must be empty or absent; for MLflow, runs of other entries in it stay
     to       "files": manifest.json and entry.html of what is known of the entry; each result in JSON, and as CSV,
-             Markdown, JUnit or HTML; frames in CSV; verdicts.parquet.  scores.json is read by `gate` and `compare`.
+             Markdown, JUnit or HTML; frames in CSV, those of lists in Parquet; verdicts.parquet.  `gate` reads
+             scores.json.
              "mlflow": a tracking folder, mlruns
     Raises   InputError for entries that are not there; OutputError for a folder that holds something, or cannot be
              written.
@@ -60,7 +62,7 @@ def _write_entry(store: Store, shown: StoredEntry, folder: Path) -> None:
             continue
         part: Any = store.result(shown.entry.id, name)
         if isinstance(part, pl.DataFrame):
-            part.write_csv(folder / f"{name}.csv")
+            _write_frame(part, folder / name)
         elif isinstance(part, Verdicts):
             part.write(folder / "verdicts.parquet")
         else:
@@ -69,6 +71,14 @@ def _write_entry(store: Store, shown: StoredEntry, folder: Path) -> None:
     shown.write(folder / "entry.html")
     manifest = {"store": shown.store, **shown.data()["entry"]}
     (folder / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """Write a frame as CSV, digests in hexadecimal; as Parquet where its cells are lists, which CSV does not hold."""
+    if any(dtype.is_nested() for dtype in frame.schema.values()):
+        frame.write_parquet(path.with_suffix(".parquet"))
+    else:
+        frame.with_columns(cs.binary().bin.encode("hex")).write_csv(path.with_suffix(".csv"))
 
 
 @contextmanager
