@@ -37,6 +37,11 @@ _LARGE_ROW = 16_384
 _NUMBERS = re.compile(r"[<|][biuf][1248]")
 """Types of arrays: true and false, and numbers as this kind of machine has them."""
 
+_RECIPE: Mapping[str, Any] = {
+    "steelyard": str, "verdicts": dict[str, list[Any]], **dict.fromkeys(("truth", "corpus", "runs"), dict[str, str]),
+}  # fmt: skip
+"""Types of parts of a recipe of which others are put together."""
+
 Keep = Callable[[pl.DataFrame], str]
 """Keeps a frame, and returns the key by which `Fetch` gives it back."""
 Fetch = Callable[[str], pl.DataFrame]
@@ -205,8 +210,11 @@ def _checked(result: _T) -> _T:
              together, or that their measure cannot have.
     """
     kind = type(result)
-    for name, hint in _hints(kind).items():
-        if not fits(getattr(result, name), hint):
+    values = [(name, getattr(result, name), hint) for name, hint in _hints(kind).items()]
+    if isinstance(result, ScoreArrays) and isinstance(result.recipe_parts, Mapping):
+        values += [(name, value, _RECIPE[name]) for name, value in result.recipe_parts.items() if name in _RECIPE]
+    for name, value, hint in values:
+        if not fits(value, hint):
             raise InputError(f"parts of a report: `{name}` of a {kind.__name__} is of another type; make it again")
     if isinstance(result, ScoreArrays):
         check_shapes(result)
