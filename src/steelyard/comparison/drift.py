@@ -79,7 +79,7 @@ class Drift:
     frozen     whether anchors were kept for it, or are in what is compared
     """
 
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False, metadata={"columns": COLUMNS})
     differing: Mapping[str, str]
     frozen: bool
 

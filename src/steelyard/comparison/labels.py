@@ -37,7 +37,7 @@ class LabelCorrections:
                  test is another than t
     """
 
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False, metadata={"columns": COLUMNS})
     unlabelled: Mapping[str, Sequence[str]]
     of_t_alone: Sequence[str] = ()
 

@@ -189,7 +189,7 @@ class Comparison(OfScores, Result):
 
     VIEW = "views.comparison"
 
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False, metadata={"columns": COLUMNS})
     baseline: str | None
     reference: str
     measures: Sequence[Measure]
@@ -200,7 +200,9 @@ class Comparison(OfScores, Result):
     margin: float | None
     seed: int
     recipe: Mapping[str, object] = field(repr=False, default_factory=dict)
-    components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
+    components: pl.DataFrame = field(
+        repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS), metadata={"columns": COMPONENTS}
+    )
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     agreement: Sequence[LeaderboardAgreement] = ()
     segmentation: Segmentation | None = None

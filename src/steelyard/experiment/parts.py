@@ -216,6 +216,10 @@ def _checked(result: _T) -> _T:
     for name, value, hint in values:
         if not fits(value, hint):
             raise InputError(f"parts of a report: `{name}` of a {kind.__name__} is of another type; make it again")
+    for part in fields(result):  # type: ignore[arg-type]
+        columns, frame = part.metadata.get("columns"), getattr(result, part.name)
+        if columns is not None and dict(frame.schema) | dict(pl.Schema(columns)) != dict(frame.schema):
+            raise InputError(f"parts of a report: `{part.name}` of a {kind.__name__} has other columns; make it again")
     if isinstance(result, ScoreArrays):
         check_shapes(result)
         refuse_impossible(result)

@@ -87,7 +87,9 @@ class Gate(OfScores, Result):
     signature: Signature | None = None
     recipe: Mapping[str, Any] = field(repr=False, default_factory=dict)
     clustering: Clustering | None = field(repr=False, default=None)
-    components: pl.DataFrame = field(repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
+    components: pl.DataFrame = field(
+        repr=False, default_factory=lambda: pl.DataFrame(schema=COMPONENTS), metadata={"columns": COMPONENTS}
+    )
     notes: Mapping[str, Sequence[Note]] = field(repr=False, default_factory=dict)
     origin: Origin = "scores"
     n_others: int = 0
