@@ -11,8 +11,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.history.exporting import export
+from steelyard.reports.words import read_words
+from steelyard.store.kinds import KINDS
 from tests.bench.benches import rerank_bench
 from tests.cli.command import complaint, printed, steelyard
+from tests.experiment.test_preferences import preferences
 
 pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
 
@@ -178,6 +181,22 @@ def test_frames_are_exported_in_the_format_that_holds_them(tmp_path: Path) -> No
                 assert read.shape == frame.shape
     pages = {"manifest.json", "entry.html", "scores.json"}
     assert pages <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_preferences_are_kept_and_exported(tmp_path: Path) -> None:
+    compared = preferences([(1, 1), (1, -1), (0, 1)])
+    with sy.Store(tmp_path / "history.db") as store:
+        entry = store.add(compared)
+        assert store.result(entry.id).data() == compared.data()
+        export(store, ["latest"], tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").glob("pref*")} == {"preferences.json", "preferences.md"}
+    assert "preferences" in printed("history", cwd=tmp_path)
+
+
+def test_every_kind_of_entry_has_a_word() -> None:
+    for code in ("en", "zh"):
+        words = read_words(code)
+        assert [kind for kind in KINDS if f"stored.kind.{kind}" not in words] == []
 
 
 def test_an_export_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

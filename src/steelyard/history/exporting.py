@@ -23,11 +23,10 @@ from steelyard.store.kinds import HELD_OUT
 from steelyard.store.store import Store
 
 _SUFFIXES = {
-    "Scores": ("json", "csv"), "Comparison": ("json", "csv"), "Diagnosis": ("json", "md"),
-    "Gate": ("json", "md", "xml"), "Report": ("json", "html"), "ReviewReport": ("json", "html"),
-    "Swept": ("json", "csv"),
+    "Scores": ("json", "csv"), "Comparison": ("json", "csv"), "Gate": ("json", "md", "xml"),
+    "Report": ("json", "html"), "ReviewReport": ("json", "html"), "Swept": ("json", "csv"),
 }  # fmt: skip
-"""Kind of a result -> endings of the files that it is written into."""
+"""Kind of a result -> endings of the files that it is written into; JSON and Markdown for others."""
 
 
 def export(store: Store, refs: Sequence[str], folder: str | Path, *, to: EntryFormat = "files") -> list[str]:
@@ -66,7 +65,7 @@ def _write_entry(store: Store, shown: StoredEntry, folder: Path) -> None:
         elif isinstance(part, Verdicts):
             part.write(folder / "verdicts.parquet")
         else:
-            for suffix in _SUFFIXES[type(part).__name__]:
+            for suffix in _SUFFIXES.get(type(part).__name__, ("json", "md")):
                 part.write(folder / f"{name}.{suffix}")
     shown.write(folder / "entry.html")
     manifest = {"store": shown.store, **shown.data()["entry"]}

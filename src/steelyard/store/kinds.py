@@ -23,6 +23,7 @@ _HOMES = {
     "Comparison": "comparison.result",
     "Diagnosis": "diagnosis.diagnosing",
     "Gate": "gates.gating",
+    "Preferences": "experiment.preferences",
     "Report": "reports.report",
     "ReviewReport": "reviewing.reporting",
     "Swept": "rag.sweeping",
