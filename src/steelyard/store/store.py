@@ -106,8 +106,8 @@ class Store:
     ) -> Entry:
         """Add a result as an entry, whole or not at all.
 
-        result         Scores, WeighedRun, Swept, Bench, JudgedRun, Verdicts, Preferences, Comparison, Diagnosis, Gate, Report
-                       or ReviewReport
+        result         Scores, WeighedRun, Swept, Bench, JudgedRun, Verdicts, Preferences, Comparison, Diagnosis, Gate,
+                       Report or ReviewReport
         tags           by which the entry is named later, such as v1.2
         commit, dirty  of the code that was measured; by default those of the repository in the current folder
         time           when it was measured; now by default
