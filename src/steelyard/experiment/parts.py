@@ -70,7 +70,7 @@ def from_parts(cls: type[_T], parts: Mapping[str, Any], fetch: Fetch | None = No
         raise InputError(f"a {what} lacks its parts {', '.join(missing)}; it has {', '.join(names)}")
     restored = _Restored(_classes(cls), fetch)
     try:
-        return _checked(cls(**{name: restored(parts[name]) for name in names}))
+        return checked(cls(**{name: restored(parts[name]) for name in names}))
     except SteelyardError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
@@ -164,7 +164,7 @@ class _Restored:
             result = self.classes[kind](**made)
         except TypeError as error:
             raise InputError(f"parts of a report: a {kind} was written by another Steelyard ({error})") from None
-        return _checked(result)
+        return checked(result)
 
     def kept(self, key: str) -> pl.DataFrame:
         """What was kept apart.
@@ -203,8 +203,8 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], _Restored], Any]] = {
 }
 
 
-def _checked(result: _T) -> _T:
-    """The result.
+def checked(result: _T) -> _T:
+    """A result, or another dataclass, if it is what its class says.
 
     Raises   InputError for a part that is of another type than its class says, and for scores whose arrays do not fit
              together, or that their measure cannot have.

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from steelyard.base.errors import InputError, quoted
+from steelyard.experiment.parts import checked
+from steelyard.store.kinds import KINDS
 
 PREFIX = "store:"
 """How a reference to an entry begins where a path may be meant, such as store:accepted."""
@@ -88,7 +90,10 @@ def number_of(connection: Any, ref: str, *, store: str, truth: str | None = None
 
 
 def entry_of(connection: Any, number: int) -> Entry:
-    """The entry of a number."""
+    """The entry of a number.
+
+    Raises   ValueError for what no Steelyard wrote.
+    """
     from steelyard.store.schema import ACCEPTANCES, ENTRIES, PARTS, SYSTEMS, TAGS
 
     [own] = connection.execute(ENTRIES.select().where(ENTRIES.c.number == number)).mappings()
@@ -98,7 +103,7 @@ def entry_of(connection: Any, number: int) -> Entry:
         return list(connection.execute(listed).mappings())
 
     systems = rows(SYSTEMS)
-    return Entry(
+    entry = Entry(
         own["id"], moment(own["time"]), own["kind"], own["command"], own["git_commit"], own["dirty"],
         tags=tuple(row["tag"] for row in rows(TAGS)), note=own["note"], truth=own["truth"],
         n_questions=own["n_questions"],
@@ -108,6 +113,9 @@ def entry_of(connection: Any, number: int) -> Entry:
         accepted=tuple((moment(row["time"]), row["who"], row["why"]) for row in rows(ACCEPTANCES, "time")),
         parts={row["name"]: row["kind"] for row in rows(PARTS)}, number=number,
     )  # fmt: skip
+    if entry.kind not in KINDS:
+        raise ValueError(f"{quoted(entry.kind)} is no kind of an entry")
+    return checked(entry)
 
 
 def microseconds(time: datetime) -> int:

@@ -16,7 +16,7 @@ from steelyard.store.adding import checked_tag, gravest, insert_entry, plain_tex
 from steelyard.store.blobs import Shelf
 from steelyard.store.database import Database
 from steelyard.store.entries import Entry, entry_of, microseconds, number_of
-from steelyard.store.kinds import HELD_OUT, SCORES, restore
+from steelyard.store.kinds import HELD_OUT, KINDS, SCORES, restore
 from steelyard.store.provenance import account_name, git_state
 
 VARIABLE = "STEELYARD_STORE"
@@ -33,6 +33,8 @@ _MEANS: Mapping[str, Any] = {
     "config": pl.String, "corpus": pl.String, "system": pl.String, "measure": pl.String, "mean": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
 }  # fmt: skip
+_WORDS = {"kind": pl.Enum(KINDS), "outcome": pl.Enum(["pass", "fail", "insufficient"])}
+"""Columns that hold some words alone: views have a text for each."""
 _NUMBER: dict[str, Any] = {"number": pl.Int64}
 _MEAN = _NUMBER | {name: _MEANS[name] for name in ("system", "measure", "mean", "low", "high", "n")}
 _SYSTEM = _NUMBER | {name: _MEANS[name] for name in ("system", "config", "corpus")}
@@ -361,4 +363,5 @@ def _fetched(connection: Any, query: Any, schema: Mapping[str, Any]) -> pl.DataF
 
 def _frame(data: Mapping[str, list[Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
     own = {name: pl.Int64 if dtype == _TIME else dtype for name, dtype in schema.items()}
-    return pl.DataFrame({name: data[name] for name in own}, schema=own).cast(pl.Schema(schema))
+    frame = pl.DataFrame({name: data[name] for name in own}, schema=own).cast(pl.Schema(schema))
+    return frame.with_columns(pl.col(name).cast(_WORDS[name]).cast(pl.String) for name in own if name in _WORDS)
