@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -86,6 +88,7 @@ def test_an_entry_is_shown_with_its_result(folder: Path) -> None:
     data = json.loads(printed("history", "show", "latest", "-f", "json", cwd=folder))
     assert data["entry"]["kind"] == "gate"
     assert data["result"]["outcome"] == "fail"
+    assert "history accept" not in printed("history", "show", "latest", cwd=folder)
     assert {row["measure"] for row in data["means"]} == {"mrr", "recall@5"}
     printed("history", "show", "latest", "-o", "entry.html", cwd=folder)
     assert "<table" in (folder / "entry.html").read_text(encoding="utf-8")
@@ -197,6 +200,24 @@ def test_every_kind_of_entry_has_a_word() -> None:
     for code in ("en", "zh"):
         words = read_words(code)
         assert [kind for kind in KINDS if f"stored.kind.{kind}" not in words] == []
+
+
+def test_names_of_a_stranger_lead_nowhere(folder: Path) -> None:
+    gate = ids(folder)[0]
+    for table, column in (("parts", "name"), ("entries", "id")):
+        (folder / "evil.db").write_bytes((folder / "history.db").read_bytes())
+        with closing(sqlite3.connect(folder / "evil.db")) as database, database:
+            database.execute(f"UPDATE {table} SET {column} = '../../evil' WHERE {column} IN ('gate', ?)", [gate])
+        for words in (["show", "latest"], ["export", "latest", "v1", "-o", "out"], ["export", "latest", "-o", "out"]):
+            said = complaint("history", *words, "--store", "evil.db", cwd=folder)
+            assert "evil.db: is damaged (ValueError: an entry or a part of one is called '../../evil')" in said
+    assert {path.name for path in folder.iterdir()} == {"evil.db", "history.db"}
+
+
+def test_tags_of_a_stranger_are_visible(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "history.db")) as database, database:
+        database.execute("UPDATE tags SET tag = 'a' || char(27) || '[31m'")
+    assert "has the tags a␛[31m, v2" in printed("history", "tag", ids(folder)[1], "v2", cwd=folder)
 
 
 def test_an_export_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import steelyard as sy
 from steelyard.data.folders.run_folder import RunFolder
 from steelyard.experiment.table.json import as_json
 from steelyard.history.difference import difference
+from steelyard.history.exporting import export
 from steelyard.store.repeats import repeats_of
 from tests.history.runs import MEASURES, SENTENCES, evaluated, flaky, run_folder
 
@@ -45,6 +47,8 @@ def test_settings_documents_and_the_gold_that_they_touch(store: sy.Store, folder
     other = run_folder(tmp_path / "second", CHANGED, asked=SENTENCES, index={"kind": "bm25", "k1": 2.0}, k=3)
     store.add(evaluated(other), commit="abcdef0123", dirty=True)
     found = difference(store, "tag=old", "latest")
+    export(store, ["latest"], tmp_path / "out")
+    assert set(pl.read_csv(tmp_path / "out" / "documents.csv")["digest"].str.len_chars()) == {16}
     settings = found.settings
     assert dict(settings.settings) == {"k": ("10", "3"), "index.1.k1": (None, "2.0")}
     assert {"corpus", "index", "run"} <= {*found.changed}
@@ -120,6 +124,9 @@ def test_entries_of_one_commit_are_repeats(store: sy.Store, folder: RunFolder, t
     assert found.runs == (3, 1)
     assert found.comparison.components["n_runs"].to_list() == [3, 3]
     assert "mean of 3 runs" in " ".join(found.text(lang="en", explain=True).split())
+    of_two_runs = difference(store, entries[0].id, entries[1].id)
+    assert of_two_runs.runs == (1, 1)
+    assert of_two_runs.movers["query_id"].to_list() == ["whales"]
 
 
 def test_files_of_rankings_are_repeats_by_their_names(store: sy.Store) -> None:

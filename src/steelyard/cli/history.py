@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.base.errors import InputError
 from steelyard.cli.recording import VARIABLE
+from steelyard.reports.visible import single_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,8 @@ def show(call: Call, entry: str, *, store: str | None) -> None:
     """Show an entry."""
     with open_store(store) as opened:
         shown = call.compute(opened, entry)
-    can_be_accepted = shown.means.height and not shown.entry.accepted
+    failed = getattr(shown.result, "outcome", None) == "fail"
+    can_be_accepted = shown.means.height and not shown.entry.accepted and not failed
     call.write(shown, following=["history", "accept", shown.entry.id, *_named(store)] if can_be_accepted else [])
 
 
@@ -82,7 +84,8 @@ def accept(call: Call, entry: str, *, store: str | None, who: str | None, why: s
     """Accept an entry as the baseline of later gates."""
     with open_store(store) as opened:
         accepted = call.function(opened, entry, who=who or "", why=why or "")
-        print(call.words("stored.accepted", id=accepted.id, who=accepted.accepted[-1][1], store=opened.name))
+        who = accepted.accepted[-1][1]
+        print(single_line(call.words("stored.accepted", id=accepted.id, who=who, store=opened.name)))
 
 
 def export(call: Call, entries: list[str], *, store: str | None, to: EntryFormat, output: Path) -> None:
@@ -96,7 +99,7 @@ def tag(call: Call, entry: str, tags: list[str], *, store: str | None) -> None:
     """Give an entry tags."""
     with open_store(store) as opened:
         tagged = call.function(opened, entry, *tags)
-        print(call.words("stored.tagged", id=tagged.id, tags=", ".join(tagged.tags), store=opened.name))
+        print(single_line(call.words("stored.tagged", id=tagged.id, tags=", ".join(tagged.tags), store=opened.name)))
 
 
 def trend(call: Call, *, store: str | None, measures: list[str] | None, **options: Any) -> None:

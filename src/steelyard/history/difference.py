@@ -106,7 +106,8 @@ def difference(
 ) -> EntryDifference:  # fmt: skip
     """How a second entry of a store differs from a first one: in what it is of, and in its scores.
 
-    first, second  as of `Store.entry`.  Where other entries are runs of the same commit, they count as repeats
+    first, second  as of `Store.entry`.  Where other entries are runs of the same commit, they count as repeats,
+                   unless both are runs of one
     system         which is compared, of both; by default the one that is best in the second, of those in both, or the
                    best of each where they have none in common
     measures       the first one decides; by default all that both have
@@ -116,7 +117,7 @@ def difference(
     entries = store.entry(first), store.entry(second)
     if entries[0].id == entries[1].id:
         raise InputError(f"{first} and {second} are the same entry, {entries[0].id}; name another one")
-    repeats = [runs_of(store, entry) for entry in entries]
+    repeats = _repeats(store, entries)
     scores = [repeated([own for _, own in of_entry]) for of_entry in repeats]
     systems = _systems(entries, scores, system)
     names = [f"{own}@{entry.id}" for own, entry in zip(systems, entries, strict=True)]
@@ -141,6 +142,15 @@ def difference(
         n_second_only=len(after.query_ids) - len(common),
         runs=(len(repeats[0]), len(repeats[1])), movers=_movers(together),
     )  # fmt: skip
+
+
+def _repeats(store: Store, entries: Sequence[Entry]) -> list[list[tuple[Entry, Scores]]]:
+    """The runs of each entry; two that are runs of each other are compared as they are, as both have the same mean."""
+    repeats = [runs_of(store, entry) for entry in entries]
+    ids = [{entry.id for entry, _ in runs} for runs in repeats]
+    if ids[0].isdisjoint(ids[1]):
+        return repeats
+    return [[run for run in runs if run[0].id == entry.id] for runs, entry in zip(repeats, entries, strict=True)]
 
 
 def _systems(entries: Sequence[Entry], scores: Sequence[Scores], system: str | None) -> list[str]:

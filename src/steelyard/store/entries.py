@@ -17,6 +17,8 @@ PREFIX = "store:"
 """How a reference to an entry begins where a path may be meant, such as store:accepted."""
 
 _ID = re.compile(r"[0-9a-f]+")
+_PLAIN = re.compile(r"[a-z0-9_]+")
+"""Ids, and names of parts: files and folders are called by them."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -92,7 +94,7 @@ def number_of(connection: Any, ref: str, *, store: str, truth: str | None = None
 def entry_of(connection: Any, number: int) -> Entry:
     """The entry of a number.
 
-    Raises   ValueError for what no Steelyard wrote.
+    Raises   ValueError for what no Steelyard wrote, such as a part that is called ../x.
     """
     from steelyard.store.schema import ACCEPTANCES, ENTRIES, PARTS, SYSTEMS, TAGS
 
@@ -102,7 +104,9 @@ def entry_of(connection: Any, number: int) -> Entry:
         listed = table.select().where(table.c.entry == number).order_by(*order)
         return list(connection.execute(listed).mappings())
 
-    systems = rows(SYSTEMS)
+    systems, parts = rows(SYSTEMS), {row["name"]: row["kind"] for row in rows(PARTS)}
+    if odd := [name for name in (own["id"], *parts) if not _PLAIN.fullmatch(name)]:
+        raise ValueError(f"an entry or a part of one is called {quoted(odd[0])}")
     entry = Entry(
         own["id"], moment(own["time"]), own["kind"], own["command"], own["git_commit"], own["dirty"],
         tags=tuple(row["tag"] for row in rows(TAGS)), note=own["note"], truth=own["truth"],
@@ -111,7 +115,7 @@ def entry_of(connection: Any, number: int) -> Entry:
         fingerprints={row["system"]: json.loads(row["fingerprints"]) for row in systems},
         versions=json.loads(own["versions"]),
         accepted=tuple((moment(row["time"]), row["who"], row["why"]) for row in rows(ACCEPTANCES, "time")),
-        parts={row["name"]: row["kind"] for row in rows(PARTS)}, number=number,
+        parts=parts, number=number,
     )  # fmt: skip
     if entry.kind not in KINDS:
         raise ValueError(f"{quoted(entry.kind)} is no kind of an entry")
