@@ -175,6 +175,19 @@ class TestStores:
         assert verdict.checks[0].value == pytest.approx(0, abs=1e-12)
         assert "measured again (2 runs of its commit)" in verdict.text(lang="en", explain=True)
 
+    @pytest.mark.parametrize("recorded_before", [True, False])
+    def test_what_is_judged_at_the_accepted_commit_is_no_baseline(self, *, recorded_before: bool) -> None:
+        commit = "c" * 40
+        self.add(of(BASE, digest="0"), commit=commit, accept=True)
+        for _ in range(3):
+            scores = of(BASE - 0.2 + AWAY / 4, digest="worse")
+            if recorded_before:
+                self.add(scores, commit=commit)
+            verdict = gate(scores, baseline="store:accepted", store=self.url, margin=0.02)
+            with sy.Store(self.url) as store:
+                store.add(verdict, commit=commit, dirty=False)
+            assert verdict.outcome == "fail"
+
     def test_where_runs_vary_the_accepted_mean_regresses_to_those_of_all_entries(self) -> None:
         base = 0.45 + (BASE - 0.3) / 4  # Values of all runs are from 0 to 1.
         noise = RNG.normal(0, 0.1, (12, 400))

@@ -489,7 +489,7 @@ def _baseline(
     if isinstance(baseline, str) and baseline in scores.systems:
         return scores, baseline, past
     if isinstance(baseline, str) and baseline.startswith(PREFIX):
-        baseline = past_of(baseline, store, None if scores.signature is None else scores.signature.truth)
+        baseline = past_of(baseline, store, scores)
     if isinstance(baseline, Past):
         past, baseline = baseline, baseline.baseline
     if isinstance(baseline, str | Path):

@@ -113,7 +113,7 @@ def sd_of_runs(scores: Scores, system: str, measure: Measure) -> float:
     return variance_components(values[:, ~np.isnan(values).any(axis=0)]).sd_runs
 
 
-def past_of(reference: str, store: object, truth: str | None) -> Past:
+def past_of(reference: str, store: object, judged: Scores) -> Past:
     """The entry that a reference names, with what its store says of it.
 
     reference   store:accepted, store:latest, store:tag=NAME or store:ID
@@ -123,10 +123,11 @@ def past_of(reference: str, store: object, truth: str | None) -> Past:
     """
     if not isinstance(store, Store):
         store = open_store(cast("str | Path | None", store))
+    truth = None if judged.signature is None else judged.signature.truth
     with store:
         entry = store.entry(reference.removeprefix(PREFIX), truth=truth)
         scores = store.scores(entry.id)
-        again = [own for other, own in runs_of(store, entry) if other.id != entry.id]
+        again = [own for other, own in runs_of(store, entry, judged=judged) if other.id != entry.id]
         earlier = [store.scores(ref) for ref in _accepted_before(store, entry)] if entry.accepted else []
         of_system = any(sd > 0 for sd in _sds(repeated([scores, *again])))
         named = BaselineEntry(
