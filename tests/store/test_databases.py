@@ -83,7 +83,7 @@ def test_an_entry_and_its_removal(url: str) -> None:
 
 
 def test_writers_at_once(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    add_at_once(tmp_path, request, processes=3, n=10)
+    add_at_once(tmp_path, request, processes=2, n=10)
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def n_entries(store: sy.Store) -> int:
 
 
 def test_killed_writers(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    kill(tmp_path, request, n=3, seed=1)
+    kill(tmp_path, request, n=2, seed=1)
 
 
 @pytest.mark.slow
