@@ -72,6 +72,9 @@ def test_several_lines_have_a_row_each() -> None:
     lines = both.text(lang="en", width=80).splitlines()
     assert sum(line.endswith("−0.098   2026-01-21") for line in lines) == 8
     assert lines[-1].startswith("2 lines more")
+    assert lines[0].startswith("10 of 10 lines changed their level. ")
+    assert " ".join(lines[:2]).endswith(shown.text(lang="en", width=80).splitlines()[0])
+    assert "10 条走势中有 10 条的水平有变化。" in both.text(lang="zh", width=80).splitlines()[0]
 
 
 def test_what_drifts_is_a_caution() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import sys
@@ -106,9 +105,13 @@ def trend(call: Call, *, store: str | None, measures: list[str] | None, **option
     """Show how measures went over time."""
     with open_store(store) as opened:
         shown = call.compute(opened, measures, **options)
-    line, is_alone = shown.lines[0], len(shown.lines) == 1
-    ends = line.frame["entry"].slice(line.now.place - 1, 2).to_list() if math.isfinite(line.now.difference) else []
-    call.write(shown, following=["history", "diff", *ends, *_named(store)] if ends and is_alone else [])
+    line = shown.changed_last
+    following = list[str]()
+    if line is not None and len(shown.lines) > 1:
+        following = ["history", "trend", "-m", line.measure, "--system", line.system]
+    elif line is not None:
+        following = ["history", "diff", *line.frame["entry"].slice(line.now.place - 1, 2)]
+    call.write(shown, following=[*following, *_named(store)] if following else [])
 
 
 def confirm(call: Call, entry: str, *, store: str | None, **options: Any) -> int:

@@ -129,6 +129,12 @@ class Trend(Result):
     false_alarms: float
     since: datetime | None = None
 
+    @property
+    def changed_last(self) -> TrendLine | None:
+        """The line whose level changed last in its newest gold; None where none did."""
+        changed = [line for line in self.lines if math.isfinite(line.now.difference)]
+        return max(changed, key=lambda line: line.frame["time"][line.now.place], default=None)
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row an entry of each line: measure, system, and the columns of `TrendLine.frame`."""

@@ -6,6 +6,7 @@ import html
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from steelyard.history.trend import Level, TrendLine
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 1000
 """Entries that a chart shows; of more, those in which something changed and every so many of the others."""
 _HEIGHT = 300
+_FEW_DAYS = timedelta(days=5)
 _LONGEST = 60
 _NAMED_SETTINGS = 12
 _COLOURS = {"pass": GOOD, "fail": POOR, "insufficient": NEUTRAL}
@@ -49,7 +51,7 @@ def draw_line(line: TrendLine, words: Words) -> TopLevelMixin:
     """
     alt, stretches = altair(), sorted({stretch.place for stretch in line.stretches})
     rows = [_point(line, place, words) for place in shown_rows(line)]
-    x = alt.X("time:T", title=None, axis=alt.Axis(grid=False, format="%Y-%m-%d", tickCount=5))
+    x = alt.X("time:T", title=None, axis=alt.Axis(grid=False, format=_axis_format(line), tickCount=5))
     y = alt.Y("mean:Q", title=line.measure, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
     by_stretch, base = alt.Detail("stretch:N"), plot(rows).encode(x=x)
     level_rows = [_level(line, level) for stretch in line.stretches for level in stretch.levels]
@@ -77,6 +79,12 @@ def draw_line(line: TrendLine, words: Words) -> TopLevelMixin:
     listed = [_level_text(line, level, words) for stretch in line.stretches for level in stretch.levels]
     values = {"measure": line.measure, "system": single_line(line.system)}
     return titled(layers, "trend", words, values, height=_HEIGHT, listed=listed)
+
+
+def _axis_format(line: TrendLine) -> str:
+    """How the axis names a time: its day, or of a few days the minute."""
+    times = line.frame["time"].to_list()
+    return "%Y-%m-%d" if max(times) - min(times) > _FEW_DAYS else "%m-%d %H:%M"
 
 
 def _time(line: TrendLine, place: int) -> str:

@@ -75,10 +75,15 @@ def _marks(stretch: Stretch, size: int) -> str:
 def place_text(line: TrendLine, place: int, words: Words) -> str:
     """When an entry was added, and its commit, or its id where it has none."""
     row = line.frame.row(place, named=True)
-    date = row["time"].strftime("%Y-%m-%d")
+    date = _date(line, place)
     if row["commit"] is None:
         return words("trend.at_entry", date=date, entry=row["entry"])
     return words("trend.at_commit", date=date, commit=_commit(row))
+
+
+def _date(line: TrendLine, place: int) -> str:
+    """The day of an entry in the local zone, as lists of entries have it."""
+    return f"{line.frame['time'][place].astimezone():%Y-%m-%d}"
 
 
 def _commit(row: dict[str, Any]) -> str:
@@ -101,7 +106,7 @@ def levels_sheet(line: TrendLine, words: Words) -> Sheet:
     levels = [(stretch, level) for stretch in line.stretches for level in stretch.levels]
     rows = {level.place: line.frame.row(level.place, named=True) for _, level in levels}
     columns: list[Column[tuple[Stretch, Level]]] = [
-        Column(words("trend.head.since"), lambda own: rows[own[1].place]["time"].strftime("%Y-%m-%d")),
+        Column(words("trend.head.since"), lambda own: _date(line, own[1].place)),
         Column(words("trend.head.entry"), lambda own: str(rows[own[1].place]["entry"])),
         Column(words("trend.head.commit"), lambda own: _commit(rows[own[1].place]), optional=True),
         Column(words("trend.head.entries"), lambda own: count(own[1].n)),
@@ -184,9 +189,12 @@ def trend_sections(trend: Trend, look: Look) -> list[Section]:
 
 
 def brief_trend(trend: Trend, look: Look) -> Iterator[Block]:
-    """Of one line the last change, a sparkline and a row a level; of several a row each."""
+    """Of one line the last change, a sparkline and a row a level; of several how many changed, and a row each."""
     words = look.words
     if len(trend.lines) > 1:
+        n_changed = sum(not math.isnan(line.now.difference) for line in trend.lines)
+        last = "" if trend.changed_last is None else verdict_text(trend.changed_last, words)
+        yield Text(words("trend.changed_lines", n=n_changed, total=len(trend.lines), last=last).strip(), "bold")
         yield _lines_sheet(trend, look)
         return
     [line] = trend.lines
@@ -206,7 +214,7 @@ def _lines_sheet(trend: Trend, look: Look) -> Sheet:
         Column(words("trend.head.entries"), lambda line: count(len(line.frame))),
         Column(words("trend.head.now"), lambda line: number(line.frame["mean"][-1], _DECIMALS)),
         Column(words("trend.head.last"), lambda line: signed(line.now.difference, _DECIMALS), optional=True),
-        Column(words("trend.head.since"), lambda line: line.frame["time"][line.now.place].strftime("%Y-%m-%d")),
+        Column(words("trend.head.since"), lambda line: _date(line, line.now.place)),
     ]
     cautions = [text for line in shown for text in _cautions(trend, line, words)]
     more = len(trend.lines) - len(shown)
