@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,6 +209,13 @@ class TestStores:
     def test_nothing_is_known_of_runs(self) -> None:
         self.add(of(BASE), accept=True)
         assert "how far runs differ is not known" in self.judged(BASE + AWAY).text(lang="en", explain=True)
+
+    def test_scores_without_gold_are_judged_too(self) -> None:
+        clicks = pl.DataFrame({"query_id": [f"q{i}" for i in range(40)], "measure": "clicks", "value": range(40)})
+        self.add(sy.Scores.of(clicks), accept=True)
+        self.add(sy.Scores.of(clicks), accept=True)
+        verdict = gate(sy.Scores.of(clicks), baseline="store:accepted", store=self.url, margin=0.02)
+        assert [check.kind for check in verdict.checks] == ["baseline"]
 
     def test_a_gate_is_kept_with_its_baseline(self) -> None:
         accepted = self.add(of(BASE), accept=True)

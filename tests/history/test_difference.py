@@ -142,7 +142,7 @@ def test_what_cannot_be_compared(store: sy.Store) -> None:
     third = store.add(sy.evaluate(TRUTH, {"b": ranked(0.5, 2), "c": ranked(0.8, 3)}, ["mrr"]))
     with pytest.raises(sy.InputError, match="are the same entry"):
         difference(store, first.id, first.id)
-    with pytest.raises(sy.InputError, match="no measure in common: mrr; map"):
+    with pytest.raises(sy.InputError, match="no measure in common that can be compared: mrr; map"):
         difference(store, first.id, second.id)
     with pytest.raises(sy.InputError, match=f"entry {first.id}: no system is called 'c'"):
         difference(store, first.id, third.id, system="c")

@@ -145,6 +145,8 @@ def _sds(scores: Scores) -> Iterator[float]:
 
 def _accepted_before(store: Store, entry: Entry) -> list[str]:
     """Ids of entries of the same truth that were accepted before this one, the last one first."""
+    if entry.truth is None:
+        return []
     rows = store.acceptances().filter(pl.col("truth") == entry.truth).sort("time", descending=True)
     ids = list(dict.fromkeys(rows["entry"].to_list()))
     return ids[ids.index(entry.id) + 1 :][:_MOST_ACCEPTED]
@@ -152,6 +154,8 @@ def _accepted_before(store: Store, entry: Entry) -> list[str]:
 
 def _means(store: Store, entry: Entry) -> dict[str, dict[str, list[float]]]:
     """System -> measure -> means of all other entries by the same truth; a run that was recorded twice counts once."""
+    if entry.truth is None:
+        return {}
     rows = store.means().filter((pl.col("truth") == entry.truth) & pl.col("mean").is_not_null())
     own = rows.filter(entry=entry.id)
     of_as_many = rows.join(own.select("system", "measure", "n"), on=["system", "measure", "n"])

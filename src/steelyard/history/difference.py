@@ -182,7 +182,7 @@ def _measures(scores: Sequence[Scores], measures: Sequence[str] | str) -> list[s
     ]
     if not shared:
         first, second = (", ".join(map(str, own.measures)) for own in scores)
-        raise InputError(f"the entries have no measure in common: {first}; {second}")
+        raise InputError(f"the entries have no measure in common that can be compared: {first}; {second}")
     return shared
 
 
