@@ -66,6 +66,8 @@ def test_verdicts_come_back(store: sy.Store) -> None:
     verdicts = sy.judge(questions, outputs, save=False)
     store.add(verdicts)
     assert store.result("latest") == verdicts
+    with pytest.raises(sy.InputError, match="holds no scores, but verdicts"):
+        store.accept("latest")
 
 
 def test_references_name_entries(store: sy.Store) -> None:

@@ -191,10 +191,7 @@ class Store:
         Raises   InputError for an entry that has none, such as verdicts.
         """
         entry = self.entry(ref)
-        names = [name for name, kind in entry.parts.items() if kind == SCORES and name != HELD_OUT]
-        if not names:
-            raise InputError(f"entry {entry.id}: holds no scores, but {', '.join(entry.parts)}")
-        scores: Scores = self.result(entry.id, names[0])
+        scores: Scores = self.result(entry.id, _part_of_scores(entry))
         return scores
 
     def means(self, measure: str | None = None, system: str | None = None, *, entry: str | None = None) -> pl.DataFrame:
@@ -293,9 +290,11 @@ class Store:
         """Accept an entry as the baseline of later gates; the one that was accepted last counts.
 
         who   by default the name that git has, or that of the account
+        Raises   InputError for an entry without scores, which no gate can compare with
         """
         from steelyard.store.schema import ACCEPTANCES
 
+        _part_of_scores(self.entry(ref))
         row = {"time": microseconds(time or datetime.now(UTC)), "who": plain_text(who or account_name()),
                "why": plain_text(why)}  # fmt: skip
         return self._extended(ref, ACCEPTANCES, [row])
@@ -345,6 +344,17 @@ class Store:
     def wear(self, measure: str | None = None, **options: Any) -> Any:
         """How worn the questions are, after so many configurations; see `steelyard.history.wear.wear`."""
         return import_module("steelyard.history.wear").wear(self, measure, **options)
+
+
+def _part_of_scores(entry: Entry) -> str:
+    """Name of the part of an entry that are its scores.
+
+    Raises   InputError for an entry that has none.
+    """
+    names = [name for name, kind in entry.parts.items() if kind == SCORES and name != HELD_OUT]
+    if not names:
+        raise InputError(f"entry {entry.id}: holds no scores, but {', '.join(entry.parts)}")
+    return names[0]
 
 
 def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
