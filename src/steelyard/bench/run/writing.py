@@ -117,8 +117,9 @@ class BenchWriter:
             self._notes.append(Note("bench_machines", {"n": len(self._measured_on)}))
         if self._overwrite:
             shutil.rmtree(self.path / BLOCKS, ignore_errors=True)
-        write_json(self.path / CONFIG, self._config_json())
+        # The manifest comes first: a folder with other files alone, as after a kill, is refused as somebody else's.
         write_bench_manifest(self.path, self._manifest())
+        write_json(self.path / CONFIG, self._config_json())
 
     def has(self, name: str, digest: str) -> bool:
         """True if a block that measures this is on disk."""
