@@ -13,14 +13,14 @@ demo: .venv/demo-installed
 # What is installed does not wait for each other, and neither do types and tests.
 test:
 	$(MAKE) --no-print-directory --jobs 2 installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
 installed: .venv/dev-installed .venv/browser .venv/node .venv/server
 
 types:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 # One process runs all tests of a file, as these share what the file builds.  Many wait, for a browser or another

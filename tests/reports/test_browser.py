@@ -48,7 +48,9 @@ def ids(page: Any) -> list[str]:
     return [element.inner_text() for element in page.query_selector_all(f"{ROWS} th .id")]
 
 
-@pytest.mark.parametrize(("code", "scheme", "width"), [("en", "light", 1280), ("zh", "dark", 390)])
+@pytest.mark.parametrize(
+    ("code", "scheme", "width"), [pytest.param("en", "light", 1280, marks=pytest.mark.slow), ("zh", "dark", 390)]
+)
 def test_it_opens_quietly_and_fits(browser: Any, files: dict[str, Path], code: str, scheme: str, width: int) -> None:
     made = Opened(browser, files["judged"], color_scheme=scheme, viewport={"width": width, "height": 900})
     made.speak(code)

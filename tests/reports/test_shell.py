@@ -143,7 +143,9 @@ def bench_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @NO_CHROMIUM
-@pytest.mark.parametrize(("code", "scheme", "width"), [("en", "light", 1440), ("zh", "dark", 390)])
+@pytest.mark.parametrize(
+    ("code", "scheme", "width"), [pytest.param("en", "light", 1440, marks=pytest.mark.slow), ("zh", "dark", 390)]
+)
 def test_a_bench_opens_quietly_and_fits(browser: Any, bench_file: Path, code: str, scheme: str, width: int) -> None:
     tab = Opened(browser, bench_file, ready="#summary", color_scheme=scheme, reduced_motion="reduce",
                  viewport={"width": width, "height": 900})  # fmt: skip

@@ -118,7 +118,9 @@ def test_a_long_line_is_thinned_and_says_so() -> None:
 
 
 @NO_CHROMIUM
-@pytest.mark.parametrize(("code", "scheme", "width"), [("en", "light", 1280), ("zh", "dark", 390)])
+@pytest.mark.parametrize(
+    ("code", "scheme", "width"), [pytest.param("en", "light", 1280, marks=pytest.mark.slow), ("zh", "dark", 390)]
+)
 def test_a_trend_opens_quietly_and_fits(browser: Any, tmp_path: Path, code: str, scheme: str, width: int) -> None:
     pytest.importorskip("altair", reason="charts need the extra report")
     truths = dict.fromkeys(range(24, 48), "other")
