@@ -95,7 +95,8 @@ def fuzz_stores(folder: Path, good: bytes, *, n_cases: int, seed: int) -> Counts
 
 
 def _restore(folder: Path, content: bytes) -> None:
-    for more in ("-wal", "-shm"):
+    # Another file, and not the same with other bytes, which SQLite would take for a disk that fails.
+    for more in ("", "-wal", "-shm"):
         (folder / f"{FILE}{more}").unlink(missing_ok=True)
     (folder / FILE).write_bytes(content)
 
