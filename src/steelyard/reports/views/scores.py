@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.align.resolver import GoldMapping
+from steelyard.base import defaults
 from steelyard.base.arrays import Bools, Floats
 from steelyard.experiment.table.arrays import CAUSES
 from steelyard.experiment.table.frame import STATUSES
@@ -235,7 +236,7 @@ def _interval_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 def _absent_notes(scores: Scores, words: Words) -> Iterator[str]:
     """Notes on how many questions are missing from the run of each system, or failed."""
-    policy, n = scores.recipe_parts["missing"], len(scores.query_ids)
+    policy, n = scores.recipe_parts.get("missing", defaults.MISSING), len(scores.query_ids)
     for system, absent in zip(scores.systems, scores.missing.sum(axis=1).tolist(), strict=True):
         if absent and not scores.of_answers.all():  # Of answers, each measure has notes of its own.
             yield words(f"scores.missing.{policy}", system=system, n=absent, total=n)
@@ -247,7 +248,7 @@ def _absent_notes(scores: Scores, words: Words) -> Iterator[str]:
 
 def _irrelevant_notes(scores: Scores, words: Words) -> Iterator[str]:
     """Notes on how many questions have nothing relevant, where others have something."""
-    policy, n = scores.recipe_parts["no_relevant"], len(scores.query_ids)
+    policy, n = scores.recipe_parts.get("no_relevant", defaults.NO_RELEVANT), len(scores.query_ids)
     for systems, rows in _alike(scores):
         for without in sorted(set(rows.sum(axis=1).tolist()) - {0}):
             names = [str(m) for m, row in zip(scores.measures, rows, strict=True) if row.sum() == without]
@@ -319,7 +320,7 @@ def _gold_of(
         )
     if unwinnable:
         listed = words.listed([scores.query_ids[q] for q in unwinnable])
-        policy = scores.recipe_parts["no_relevant"]
+        policy = scores.recipe_parts.get("no_relevant", defaults.NO_RELEVANT)
         yield words(f"scores.gold.unwinnable_{policy}", n=len(unwinnable), listed=listed)
     for measure, row in zip(scores.measures, values, strict=True):
         without = int(np.isnan(row).sum())
