@@ -94,27 +94,27 @@ def confirm(
     """
     entry = store.entry(ref)
     parts = _parts(store, entry)
-    chosen = parts[0].primary if measure is None else _measure(parts[0], measure)
-    name = system or _best(parts[0], chosen)
-    values = [_values(part, name, chosen) for part in parts]
+    spec = parts[0].primary if measure is None else _measure(parts[0], measure)
+    name = system or _best(parts[0], spec)
+    values = [_values(part, name, spec) for part in parts]
     other = "" if against is None else store.entry(against, truth=entry.truth).id
     if other:
         values = [
-            own - baseline for own, baseline in zip(values, _baseline(store, entry, other, name, chosen), strict=True)
+            own - baseline for own, baseline in zip(values, _baseline(store, entry, other, name, spec), strict=True)
         ]
     open_, held_out = (_Part.of(part, own) for part, own in zip(parts, values, strict=True))
     rules = holdout_rules(open_.error, open_.n, held_out.n)
     noise = np.random.default_rng() if rng is None else rng
 
     def answer(n_spent: int) -> Mapping[str, Any]:
-        said = holdout_answer(open_.mean, held_out.mean, rules, n_spent=n_spent, rng=noise)
-        return {"mean": said.mean, "agrees": said.agrees, "charged": said.charged}
+        reply = holdout_answer(open_.mean, held_out.mean, rules, n_spent=n_spent, rng=noise)
+        return {"mean": reply.mean, "agrees": reply.agrees, "charged": reply.charged}
 
-    question = {"truth": entry.truth or "", "entry": entry.id, "system": name, "against": other, "measure": str(chosen)}
-    said, n_spent = store.ask_held_out(question, answer)
+    question = {"truth": entry.truth or "", "entry": entry.id, "system": name, "against": other, "measure": str(spec)}
+    reply, n_spent = store.ask_held_out(question, answer)
     return Confirmation(
-        entry.id, name, other, str(chosen), n_open=open_.n, n_held=held_out.n, open_mean=open_.mean,
-        mean=said["mean"], agrees=said["agrees"], rules=rules, n_spent=n_spent,
+        entry.id, name, other, str(spec), n_open=open_.n, n_held=held_out.n, open_mean=open_.mean,
+        mean=reply["mean"], agrees=reply["agrees"], rules=rules, n_spent=n_spent,
     )  # fmt: skip
 
 

@@ -279,12 +279,12 @@ def _line(measure: str, system: str, means: pl.DataFrame, pairs: _Pairs, false_a
 def _stretch(frame: pl.DataFrame, place: int, between: Callable[[str, str], Any], false_alarms: float) -> Stretch:
     """Entries of the same gold, cut where their level changed."""
     values = frame["mean"].to_numpy()
-    found = find_levels(values, false_alarms=false_alarms)
-    if math.isfinite(found.noise):
-        basis, starts = "noise", found.starts.tolist()
+    by_noise = find_levels(values, false_alarms=false_alarms)
+    if math.isfinite(by_noise.noise):
+        basis, starts = "noise", by_noise.starts.tolist()
         steps = [
             (float(after - before), _Z * math.hypot(*errors))
-            for (before, after), errors in zip(pairwise(found.means), pairwise(found.errors), strict=True)
+            for (before, after), errors in zip(pairwise(by_noise.means), pairwise(by_noise.errors), strict=True)
         ]
         changes = [(difference, difference - reach, difference + reach) for difference, reach in steps]
     else:
@@ -296,7 +296,7 @@ def _stretch(frame: pl.DataFrame, place: int, between: Callable[[str, str], Any]
         for (start, end), change in zip(pairwise([*starts, len(values)]), [(), *changes], strict=True)
     ]
     return Stretch(
-        frame["truth"][0], place, len(values), int(frame["n"][-1]), basis, found.noise, found.is_drifting, levels
+        frame["truth"][0], place, len(values), int(frame["n"][-1]), basis, by_noise.noise, by_noise.is_drifting, levels
     )
 
 

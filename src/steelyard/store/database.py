@@ -263,8 +263,8 @@ def _begin(connection: Any) -> None:
 
 def _runs(connection: Any) -> bool:
     """True for a database in which reading or writing a table sets off something else, as in none of ours."""
-    found = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1")
-    return found.first() is not None
+    rows = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1")
+    return rows.first() is not None
 
 
 def _copy(path: Path, target: Path) -> None:

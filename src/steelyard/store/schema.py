@@ -24,7 +24,7 @@ _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _entry() -> Column[int]:
-    return Column("entry", _NUMBER, ForeignKey("entries.number", ondelete="CASCADE"), nullable=False)
+    return Column("entry", _NUMBER, ForeignKey("entries.number", ondelete="CASCADE"), nullable=False, index=True)
 
 
 STORE = Table("steelyard_store", METADATA, Column("version", Integer, nullable=False))
@@ -60,7 +60,6 @@ SYSTEMS = Table(
     Column("corpus", String),
     Column("settings", String, nullable=False),
     Column("fingerprints", String, nullable=False),
-    Index("systems_by_entry", "entry"),
 )  # fmt: skip
 """One row a system of an entry: digests of its configuration and corpus, and settings and fingerprints in JSON."""
 
@@ -72,7 +71,6 @@ MEANS = Table(
     Column("low", Float),
     Column("high", Float),
     Column("n", Integer, nullable=False),
-    Index("means_by_entry", "entry"),
     Index("means_by_measure", "measure"),
 )  # fmt: skip
 """One row a system and measure of an entry: the mean of its scores, and its 95% interval."""
@@ -82,7 +80,6 @@ OUTCOMES = Table(
     Column("system", String, nullable=False),
     Column("outcome", String, nullable=False),
     Column("baseline", String),
-    Index("outcomes_by_entry", "entry"),
 )  # fmt: skip
 """One row a system of a gate: pass, fail or insufficient, and the entry that it was compared with, if any."""
 
@@ -91,7 +88,6 @@ PARTS = Table(
     Column("name", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("blob", String, nullable=False),
-    Index("parts_by_entry", "entry"),
 )  # fmt: skip
 """One row a result of an entry, such as scores, verdicts, a gate: the kind of result, and the blob that holds it."""
 
@@ -103,8 +99,7 @@ BLOBS = Table(
 """Compressed Arrow by the SHA-256 of its bytes: what is equal is there once."""
 
 USES = Table(
-    "uses", METADATA, _entry(), Column("blob", String, nullable=False),
-    Index("uses_by_entry", "entry"), Index("uses_by_blob", "blob"),
+    "uses", METADATA, _entry(), Column("blob", String, nullable=False), Index("uses_by_blob", "blob"),
 )  # fmt: skip
 """Which blobs an entry is made of; a blob that no entry uses is removed."""
 
@@ -113,7 +108,6 @@ ACCEPTANCES = Table(
     Column("time", BigInteger, nullable=False),
     Column("who", String, nullable=False),
     Column("why", String, nullable=False),
-    Index("acceptances_by_entry", "entry"),
 )  # fmt: skip
 """One row an acceptance of an entry as the baseline of later gates."""
 

@@ -38,9 +38,9 @@ def shown_rows(line: TrendLine) -> list[int]:
     starts = {level.place for stretch in line.stretches for level in stretch.levels}
     ends = {level.place + level.n - 1 for stretch in line.stretches for level in stretch.levels}
     gated = [place for place, outcome in enumerate(line.frame["outcome"]) if outcome is not None]
-    kept = starts | ends | {*line.new_corpora} | {*gated[-(MOST_POINTS // 2) :]}
-    step = -(-n // max(MOST_POINTS - len(kept), 1))
-    return sorted(kept | {*range(0, n, step)})
+    marked = starts | ends | {*line.new_corpora} | {*gated[-(MOST_POINTS // 2) :]}
+    step = -(-n // max(MOST_POINTS - len(marked), 1))
+    return sorted(marked | {*range(0, n, step)})
 
 
 def draw_line(line: TrendLine, words: Words) -> TopLevelMixin:

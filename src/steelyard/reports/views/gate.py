@@ -60,8 +60,8 @@ def _blocks(gate: Gate, look: Look) -> Iterator[Block]:
         yield from _job_page(gate, words)
         return
     reach = [line for text in out_of_reach(gate, words) for line in wrapped(text, look.width)]
-    said = [line for text in _said(gate, words) for line in wrapped(text, look.width)]
-    yield Text("\n".join([*reach, heading(gate, words), *said]), "laid out")
+    rules = [line for text in _rules(gate, words) for line in wrapped(text, look.width)]
+    yield Text("\n".join([*reach, heading(gate, words), *rules]), "laid out")
     yield from gate_sheets(gate, words)
     yield Text("\n".join(outcome_line(gate, system, words) for system in gate.systems), "laid out")
 
@@ -72,14 +72,14 @@ def _brief(gate: Gate, look: Look) -> Iterator[Block]:
     outcomes = [outcome_line(gate, system, words) for system in gate.systems]
     judged_by = _PART.join(_parts_judged_by(gate, words))
     yield Text("\n".join([*out_of_reach(gate, words), *outcomes, *filter(None, [judged_by])]), "bold")
-    if said := list(_said(gate, words)):
-        yield Text("\n".join(line for text in said for line in wrapped(text, look.width)))
+    if rules := list(_rules(gate, words)):
+        yield Text("\n".join(line for text in rules for line in wrapped(text, look.width)))
     sheets = [replace(sheet, notes=[]) for sheet in gate_sheets(gate, words, brief=True)]
     sheets[-1].notes = careful(_cautions(gate, words), look)
     yield from sheets
 
 
-def _said(gate: Gate, words: Words) -> Iterator[str]:
+def _rules(gate: Gate, words: Words) -> Iterator[str]:
     """What was lost since an accepted entry, whether by other documents, and how alarms decide."""
     yield from spent_lines(gate, words)
     yield from corpus_note(gate, words)
@@ -122,7 +122,7 @@ def _job_page(gate: Gate, words: Words) -> Iterator[Block]:
     yield Section("gate", words("gate.result", outcome=words(f"gate.outcome.{gate.outcome}")))
     yield from (Text(single_line(text), "bold") for text in out_of_reach(gate, words))
     yield Text(single_line(heading(gate, words)))
-    yield from (Text(single_line(text)) for text in [*undecided_note(gate, words), *_said(gate, words)])
+    yield from (Text(single_line(text)) for text in [*undecided_note(gate, words), *_rules(gate, words)])
     for sheet, system in zip(gate_sheets(gate, words, reasons_in_rows=True), gate.systems, strict=True):
         yield Text(single_line(outcome_line(gate, system, words)), "bold")
         yield sheet
