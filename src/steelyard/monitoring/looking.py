@@ -55,4 +55,5 @@ class Look(Result):
             )
             for detection in self.detections
         ]
-        return pl.concat(charts) if charts else pl.DataFrame(schema={"series": pl.String, "segment": pl.String, **CHART})
+        schema = {"series": pl.String, "segment": pl.String, **CHART}
+        return pl.concat(charts) if charts else pl.DataFrame(schema=schema)
