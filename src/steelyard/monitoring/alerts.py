@@ -53,12 +53,14 @@ class Shift:
 class Change:
     """Something else that changed near the time of an alert: a fingerprint in the logs, a deployment, a holiday.
 
-    kind   "config", "corpus", "judge", "deployment", "holiday", "window without data"
+    kind    "config", "corpus", "judge", "deployment", "holiday", "window without data"
+    until   end of what lasts: a holiday, a roll-out over several windows; None for a moment
     """
 
     kind: str
     time: datetime
     text: str
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)
