@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from steelyard.base.notes import Note
 from steelyard.monitoring.alerts import Shift, State
 from steelyard.traffic.schema import TIME
 from steelyard.traffic.series import Series
@@ -34,7 +35,8 @@ class Detection:
     state    of its newest window
     chart    schema CHART
     alarms   shifts that were raised, oldest first: those over by now among them
-    note     why there is no chart yet ("14 of 20 windows"), or what weakens it; empty for none
+    note     why there is no chart yet, such as Note("monitor_few_windows", {"n": 14, "least": 20}), or what weakens it;
+             the catalogues have a text for each code
     """
 
     series: Series
@@ -42,4 +44,4 @@ class Detection:
     state: State
     chart: pl.DataFrame
     alarms: Sequence[Shift] = ()
-    note: str = ""
+    note: Note | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
 import polars as pl
 
+from steelyard.base.notes import Note
 from steelyard.base.result import Result
 from steelyard.monitoring.alerts import Alert, Change, State
 from steelyard.monitoring.detection import CHART, Detection
@@ -29,6 +30,7 @@ class Look(Result):
     troubles     what was wrong with the logs
     budget       false alarms that may be raised a month over all series;   n_series   among which it is shared
     notes        what was not looked at, and why
+    timezone     IANA name, in which people read its times
     """
 
     VIEW: ClassVar[str] = "look"
@@ -44,7 +46,8 @@ class Look(Result):
     troubles: Sequence[Trouble] = ()
     budget: float = 1.0
     n_series: int = 0
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[Note] = ()
+    timezone: str = "UTC"
 
     @property
     def frame(self) -> pl.DataFrame:
