@@ -117,7 +117,7 @@ def no_room(n_bytes: int) -> Iterator[None]:
 def test_a_full_disk(tmp_path: Path) -> None:
     store = filled(tmp_path / "history.db")
     size = Path(store.name).stat().st_size
-    for room in (0, 4096, size // 2):
+    for room in (0, 4096, size // 4):
         with no_room(room):
             said = refusal(lambda: store.add(scores_of("b", 1)))
         assert said is not None

@@ -30,7 +30,8 @@ class Shift:
     before, after        its level, in its own unit, without the rhythm of days and weeks
     low, high            95% interval of the difference after - before
     since                start of the first window of the new level;  since_low, since_high   its 95% interval
-    rule                 what raised it: "jump" (one window), "run" (2 of 3 windows), "cusum", "test", "paired"
+    rule                 what raised it: "jump" (one window), "run" (2 of 3 windows), "cusum", "test", "paired",
+                         "restart" (levels before and after a change that explains itself: no alarm)
     odds                 windows from one such false alarm to the next, for this series and its share of the budget
     """
 

@@ -1,4 +1,11 @@
-"""What a series of one segment says: its level and rhythm, its limits, and the windows that break them."""
+"""What a series of one segment says: its level and rhythm, its limits, and the windows that break them.
+
+`detect(points, series, share, *, restarts=(), excluded=())`: at a restart (a corpus update, an update of the judge, a
+level that the user accepted) the level is learned again from the windows after it, while spread, rhythm and likeness of
+neighbours stay as they were learned, so that the chart is blind for a few windows alone; a `Shift` with rule "restart"
+compares the levels before and after, and is no alarm.  `excluded` are spans of time, such as holidays, of which nothing
+is learned and in which nothing alarms; their windows are in the chart.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +21,9 @@ from steelyard.traffic.series import Series
 
 CHART = pl.Schema(
     {
-        "start": TIME, "end": TIME, "value": pl.Float64, "error": pl.Float64, "n": pl.Int64, "expected": pl.Float64,
-        "low": pl.Float64, "high": pl.Float64, "z": pl.Float64, "cusum": pl.Float64, "is_reference": pl.Boolean,
-        "is_alarm": pl.Boolean,
+        "start": TIME, "end": TIME, "value": pl.Float64(), "error": pl.Float64(), "n": pl.Int64(), "expected": pl.Float64(),
+        "low": pl.Float64(), "high": pl.Float64(), "z": pl.Float64(), "cusum": pl.Float64(), "is_reference": pl.Boolean(),
+        "is_alarm": pl.Boolean(),
     }
 )  # fmt: skip
 """One window a row, in the order of time.

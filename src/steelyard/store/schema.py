@@ -127,6 +127,57 @@ CONFIRMATIONS = Table(
 )  # fmt: skip
 """One row a question to a held-out part, and its answer; it stays when its entry is removed, as it was seen."""
 
+POINTS = Table(
+    "monitor_points", METADATA,
+    Column("monitor", String, primary_key=True),
+    Column("series", String, primary_key=True),
+    Column("segment", String, primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+    Column("end", BigInteger, nullable=False),
+    Column("value", Float),
+    Column("error", Float),
+    Column("p", Float),
+    Column("n", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+"""One row a window of a series of a monitor, in microseconds since 1970 in UTC; `traffic/series.py` explains them."""
+
+STATES = Table(
+    "monitor_states", METADATA,
+    Column("monitor", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+"""What a monitor remembers from look to look, in JSON by name; the number of its looks among it."""
+
+ALERTS = Table(
+    "monitor_alerts", METADATA,
+    Column("monitor", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("time", BigInteger, nullable=False),
+    Column("value", String, nullable=False),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+"""One row an alert, in JSON."""
+
+DELIVERIES = Table(
+    "monitor_deliveries", METADATA,
+    Column("monitor", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("sink", String, primary_key=True),
+    Column("created", BigInteger, nullable=False),
+    Column("message", String, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_time", BigInteger, nullable=False),
+    Column("claimed_until", BigInteger),
+    Column("claimed_by", String),
+    Column("sent", BigInteger),
+    Column("error", String, nullable=False),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+"""One row a message to a sink: its idempotency key, when it is tried next, who is sending it, and when it was sent."""
+
 _FIRST = (STORE, ENTRIES, TAGS, SYSTEMS, MEANS, OUTCOMES, PARTS, BLOBS, USES, ACCEPTANCES)
 
 
@@ -138,7 +189,11 @@ def _create_confirmations(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[CONFIRMATIONS])
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (_create_first, _create_confirmations)
+def _create_monitors(connection: Connection) -> None:
+    METADATA.create_all(connection, tables=[POINTS, STATES, ALERTS, DELIVERIES])
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (_create_first, _create_confirmations, _create_monitors)
 """From version n to n + 1, in order; the first one is from nothing.  What is there is never changed, only added to."""
 
 VERSION = len(MIGRATIONS)
