@@ -21,9 +21,9 @@ from steelyard.traffic.series import Series
 
 CHART = pl.Schema(
     {
-        "start": TIME, "end": TIME, "value": pl.Float64(), "error": pl.Float64(), "n": pl.Int64(), "expected": pl.Float64(),
-        "low": pl.Float64(), "high": pl.Float64(), "z": pl.Float64(), "cusum": pl.Float64(), "is_reference": pl.Boolean(),
-        "is_alarm": pl.Boolean(),
+        "start": TIME, "end": TIME, "value": pl.Float64, "error": pl.Float64, "n": pl.Int64, "expected": pl.Float64,
+        "low": pl.Float64, "high": pl.Float64, "z": pl.Float64, "cusum": pl.Float64, "is_reference": pl.Boolean,
+        "is_alarm": pl.Boolean,
     }
 )  # fmt: skip
 """One window a row, in the order of time.

@@ -58,5 +58,5 @@ class Look(Result):
             )
             for detection in self.detections
         ]
-        schema = pl.Schema({"series": pl.String(), "segment": pl.String(), **CHART})
+        schema = pl.Schema([("series", pl.String), ("segment", pl.String), *CHART.items()])
         return pl.concat(charts) if charts else pl.DataFrame(schema=schema)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
-TIME: pl.DataType = pl.Datetime("us", "UTC")
+TIME: Any = pl.Datetime("us", "UTC")
 
 IMPRESSIONS = pl.Schema(
     {
-        "time": TIME, "request": pl.String(), "user": pl.String(), "session": pl.String(), "query": pl.String(),
-        "arm": pl.String(), "language": pl.String(), "doc_ids": pl.List(pl.String), "scores": pl.List(pl.Float64),
-        "propensities": pl.List(pl.Float64), "latency_ms": pl.Float64(), "tokens_in": pl.Int64(), "tokens_out": pl.Int64(),
-        "cost_usd": pl.Float64(), "error": pl.String(), "config": pl.String(), "corpus": pl.String(),
+        "time": TIME, "request": pl.String, "user": pl.String, "session": pl.String, "query": pl.String,
+        "arm": pl.String, "language": pl.String, "doc_ids": pl.List(pl.String), "scores": pl.List(pl.Float64),
+        "propensities": pl.List(pl.Float64), "latency_ms": pl.Float64, "tokens_in": pl.Int64, "tokens_out": pl.Int64,
+        "cost_usd": pl.Float64, "error": pl.String, "config": pl.String, "corpus": pl.String,
     }
 )  # fmt: skip
 """One request a row: what was asked, and what was shown, best first.
@@ -25,16 +26,16 @@ with the configuration of the system, or with its documents.
 
 EVENTS = pl.Schema(
     {
-        "time": TIME, "request": pl.String(), "kind": pl.String(), "position": pl.Int32(), "doc_id": pl.String(),
-        "value": pl.Float64(), "user": pl.String(),
+        "time": TIME, "request": pl.String, "kind": pl.String, "position": pl.Int32, "doc_id": pl.String,
+        "value": pl.Float64, "user": pl.String,
     }
 )  # fmt: skip
 """One event a row: what a user did with a request.  `position` is a rank from 1; `value` is explained by its kind."""
 
 ANSWERS = pl.Schema(
     {
-        "time": TIME, "request": pl.String(), "answer": pl.String(), "citations": pl.List(pl.String),
-        "contexts": pl.List(pl.String), "abstained": pl.Boolean(),
+        "time": TIME, "request": pl.String, "answer": pl.String, "citations": pl.List(pl.String),
+        "contexts": pl.List(pl.String), "abstained": pl.Boolean,
     }
 )  # fmt: skip
 """One answer a row: its text, the documents that it cites, and the texts that it was written from, where logged."""

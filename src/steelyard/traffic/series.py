@@ -18,8 +18,8 @@ Scale = Literal["real", "share", "positive"]
 
 POINTS = pl.Schema(
     {
-        "series": pl.String(), "segment": pl.String(), "start": TIME, "end": TIME, "value": pl.Float64(),
-        "error": pl.Float64(), "p": pl.Float64(), "n": pl.Int64(),
+        "series": pl.String, "segment": pl.String, "start": TIME, "end": TIME, "value": pl.Float64,
+        "error": pl.Float64, "p": pl.Float64, "n": pl.Int64,
     }
 )  # fmt: skip
 """One window of one series of one segment a row.
