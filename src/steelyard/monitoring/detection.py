@@ -44,6 +44,7 @@ class Detection:
     alarms   shifts that were raised, oldest first: those over by now among them
     note     why there is no chart yet, such as Note("monitor_few_windows", {"n": 14, "least": 20}), or what weakens it;
              the catalogues have a text for each code
+    cusum_limit   the sum at which the chart alarms; None without sums
     """
 
     series: Series
@@ -52,3 +53,4 @@ class Detection:
     chart: pl.DataFrame
     alarms: Sequence[Shift] = ()
     note: Note | None = None
+    cusum_limit: float | None = None

@@ -33,7 +33,7 @@ class Look(Result):
     timezone     IANA name, in which people read its times
     """
 
-    VIEW: ClassVar[str] = "look"
+    VIEW: ClassVar[str] = "looking"
 
     monitor: str
     time: datetime | None
