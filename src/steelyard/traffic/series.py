@@ -39,7 +39,8 @@ class Series:
     name       such as "ctr", "latency_ms:p95", "recall@10"
     better     direction
     scale      of its values
-    floor      the smallest change of its value that may alarm; 0 for any
+    floor      the smallest change of its value that may alarm, 0 for any: in its own unit, or, on the scale "positive",
+               as a share of its level (.1: a tenth)
     is_test    whether its points have p: PSI, KS, MMD and their like
     """
 

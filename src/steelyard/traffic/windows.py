@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
+from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError, quoted
 
 _WINDOW = re.compile(r"\s*([1-9]\d{0,8})\s*(m|min|h|d|w|requests?)\s*")
 _UNIT = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MICROSECOND = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_WINDOWS = 500_000
 _EXPECTED = "expected a time such as '15m', '1h', '1d' or '1w', or a number of requests such as '500 requests'"
 
 
@@ -58,3 +65,83 @@ class Windows:
             return cls(timedelta(**{_UNIT[unit]: n}), timezone)
         except OverflowError:
             raise InputError(f"window {quoted(text)} is too long; {_EXPECTED}") from None
+
+    def bounds(self, times: Ints, *, after: datetime | None = None, until: datetime | None = None) -> tuple[Ints, Ints]:
+        """Starts of the windows that hold these times, and their ends, which are no longer of them.
+
+        Days and weeks, which begin on Mondays, run from midnight to midnight of the time zone, so that a day has 23 or
+        25 hours where clocks are changed; shorter windows are counted from midnight on, and the last one of such a day
+        may be cut short.  Windows of time without any of the times are among them.  A window of a count begins with its
+        first request and ends behind its last one; requests of one time are in one window, which then has a few more.
+
+        times    (n,) microseconds since 1970, ascending
+        after    nothing before it is looked at; windows of time begin at the one that holds it, with or without times
+        until    a moment that all windows end at or before, so that the last one is whole; None takes the rest too
+        Returns  (w,) and (w,), microseconds since 1970
+        Raises   InputError for times so far apart that windows are more than 500,000
+
+        >>> noon = np.array([1_774_782_000_000_000])  # 29 March 2026, when clocks were changed in Berlin
+        >>> starts, ends = Windows.parse("1d", timezone="Europe/Berlin").bounds(noon)
+        >>> (ends - starts) / 3_600_000_000
+        array([23.])
+        """
+        first, last = (None if moment is None else microseconds(moment) for moment in (after, until))
+        times = times[slice(*(None if end is None else int(np.searchsorted(times, end)) for end in (first, last)))]
+        if isinstance(self.every, int):
+            return self._counted(times, self.every, whole=last is not None)
+        first = first if first is not None else int(times[0]) if len(times) else None
+        end = last if last is not None else int(times[-1]) + 1 if len(times) else None
+        if first is None or end is None or end <= first:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        edges = self._edges(first, end, self.every)
+        if last is not None:
+            edges = edges[edges <= last]
+        return edges[:-1], edges[1:]
+
+    def _counted(self, times: Ints, n: int, *, whole: bool) -> tuple[Ints, Ints]:
+        starts, ends, place = list[int](), list[int](), 0
+        while place < len(times) - (n - 1 if whole else 0):
+            last = times[min(place + n, len(times)) - 1]
+            starts.append(int(times[place]))
+            ends.append(int(last) + 1)
+            place = int(np.searchsorted(times, last, side="right"))
+        return np.array(starts, np.int64), np.array(ends, np.int64)
+
+    def _edges(self, first: int, end: int, every: timedelta) -> Ints:
+        """Edges from the one at or before `first` to the one at or behind `end`, in microseconds."""
+        n = (end - first) * _MICROSECOND / every
+        if n > _MOST_WINDOWS:
+            raise InputError(
+                f"from {time_of(first):%Y-%m-%d} to {time_of(end):%Y-%m-%d} there are {n:,.0f} windows of {every}; "
+                f"expected at most {_MOST_WINDOWS:,}: take longer windows, or leave out records of times that cannot be"
+            )
+        days = max(every.days, 1)
+        zone = ZoneInfo(self.timezone)
+        ordinal = time_of(first).astimezone(zone).toordinal()
+        ordinals = [ordinal - (ordinal - 1) % days]  # day 1 of all was a Monday
+        midnights = [_midnight(ordinals[0], zone)]
+        while midnights[-1] < end:
+            ordinals.append(ordinals[-1] + days)
+            midnights.append(_midnight(ordinals[-1], zone))
+        if every.days:
+            return np.array(midnights, np.int64)
+        step = every // _MICROSECOND
+        pieces = [np.arange(start, stop, step) for start, stop in pairwise(midnights)]
+        edges = np.concatenate([*pieces, midnights[-1:]])
+        inside = slice(int(np.searchsorted(edges, first, side="right")) - 1, int(np.searchsorted(edges, end)) + 1)
+        return edges[inside]
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 of a time with a time zone."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def time_of(microseconds: int) -> datetime:
+    """Time, in UTC, of so many microseconds since 1970."""
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+def _midnight(ordinal: int, zone: ZoneInfo) -> int:
+    """The first moment of a day, also of one whose midnight is skipped by the clocks."""
+    return microseconds(datetime.combine(date.fromordinal(ordinal), time.min, zone))
