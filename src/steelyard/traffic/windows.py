@@ -13,12 +13,31 @@ import numpy as np
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError, quoted
 
-_WINDOW = re.compile(r"\s*([1-9]\d{0,8})\s*(m|min|h|d|w|requests?)\s*")
+_REQUESTS = re.compile(r"\s*([1-9]\d{0,8})\s*requests?\s*")
+_DURATION = re.compile(r"\s*([1-9]\d{0,8})\s*(m|min|h|d|w)\s*")
 _UNIT = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_WINDOWS = 500_000
-_EXPECTED = "expected a time such as '15m', '1h', '1d' or '1w', or a number of requests such as '500 requests'"
+_TIMES = "expected a time such as '15m', '1h', '1d' or '1w'"
+_EXPECTED = f"{_TIMES}, or a number of requests such as '500 requests'"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Minutes, hours, days or weeks of a text.
+
+    Raises   InputError for any other text.
+
+    >>> parse_duration("15m"), parse_duration("2d")
+    (datetime.timedelta(seconds=900), datetime.timedelta(days=2))
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise InputError(f"{quoted(text)} is no time; {_TIMES}")
+    try:
+        return timedelta(**{_UNIT[match[2]]: int(match[1])})
+    except OverflowError:
+        raise InputError(f"{quoted(text)} is too long; {_TIMES}") from None
 
 
 @dataclass(frozen=True)
@@ -55,16 +74,11 @@ class Windows:
 
         Raises   InputError for any other text.
         """
-        match = _WINDOW.fullmatch(text)
-        if match is None:
+        if match := _REQUESTS.fullmatch(text):
+            return cls(int(match[1]), timezone)
+        if _DURATION.fullmatch(text) is None:
             raise InputError(f"window {quoted(text)} is none; {_EXPECTED}")
-        n, unit = int(match[1]), match[2]
-        if unit.startswith("request"):
-            return cls(n, timezone)
-        try:
-            return cls(timedelta(**{_UNIT[unit]: n}), timezone)
-        except OverflowError:
-            raise InputError(f"window {quoted(text)} is too long; {_EXPECTED}") from None
+        return cls(parse_duration(text), timezone)
 
     def bounds(self, times: Ints, *, after: datetime | None = None, until: datetime | None = None) -> tuple[Ints, Ints]:
         """Starts of the windows that hold these times, and their ends, which are no longer of them.
