@@ -21,6 +21,7 @@ from steelyard.judges.people.review import Labels
 from steelyard.services.cache import Cache
 from tests.bench.benches import rerank_bench
 from tests.gates.test_judges import by_labels
+from tests.monitoring.looks import look
 
 DOCUMENTS = {"h": "The hall opens at 9. It closes at 5.", "c": "The café is on floor 2."}
 TRUTH = {"q1": {"h": 1}, "q2": {"c": 1}}
@@ -94,6 +95,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Entry": lambda folder: sy.Store(folder / "history.db").add(scores(folder)),
     "Gate": lambda folder: sy.gate(scores(folder), baseline="a", margin=0.5),
     "Grades": lambda _: sy.label(QUESTIONS, LINES, scale="0-3"),
+    "Look": lambda _: look("alert"),
     "Measure": lambda _: sy.parse("ndcg@10"),
     "Outputs": lambda _: sy.Outputs(LINES),
     "Outputs of a file": from_files(sy.Outputs.read, "outputs.jsonl"),

@@ -37,6 +37,7 @@ from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
 from tests.experiment.test_preferences import preferences
 from tests.gates.test_judges import by_labels
+from tests.monitoring.looks import look
 from tests.reports.test_reviewing import RUNS as SAMPLED
 from tests.reviewing.small import QUESTIONS
 from tests.reviewing.test_reporting import usual
@@ -107,6 +108,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: LabelOptions(scale="0-3").plan(ASKED, ANSWERED),
+    "Look": lambda path: look("alert"),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "PairwisePlan": lambda path: PairwisePlan(4, 3, 6, 0, 1200, 180, None),
     "Preferences": lambda path: preferences([(1, 1), (1, -1), (0, 1), (-1, -1)]),
