@@ -97,4 +97,5 @@ class Alert:
     @property
     def since(self) -> datetime:
         """Start of the first window of what happened."""
-        return self.shifts[0].since if self.shifts else self.time
+        first = [shift.since for shift in self.shifts[:1]] or [change.time for change in self.changes]
+        return min(first, default=self.time)
