@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from steelyard.monitoring.alerts import Alert, Shift
-from steelyard.reports.views.numbers import amount, decimals_of, rounded
+from steelyard.reports.views.numbers import amount, by_width, decimals_of, rounded
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
+
+_SUSPECT = ("config", "deployment")
 
 
 def moment(at: datetime, zone: str) -> str:
@@ -40,6 +43,67 @@ def alert_sentences(alert: Alert, words: Words, *, timezone: str = "UTC") -> lis
 
     timezone   IANA name, in which times are written
     """
-    series = words.listed([single_line(f"{shift.series} {shift.segment}".strip()) for shift in alert.shifts], 3)
-    cause, since = words(f"look.cause.{alert.cause}"), moment(alert.since, timezone)
-    return [words("look.summary", cause=cause, series=series, since=since)]
+    names = _series_names(alert, words)
+    paragraphs = [
+        _since(alert, words, timezone),
+        *_size(alert, words),
+        *([_where(alert, words)] if alert.shifts else []),
+        *([_changes(alert, words, timezone)] if alert.shifts else []),
+        words(f"alert.advice.{alert.cause}"),
+    ]
+    return [words(f"alert.title.{alert.cause}", series=words.listed(names, 3)), *paragraphs]
+
+
+def _series_names(alert: Alert, words: Words) -> list[str]:
+    """Series that moved, or that have no values any more."""
+    if not alert.shifts:
+        return [single_line(change.text) for change in alert.changes]
+    names = [(single_line(shift.series), single_line(shift.segment)) for shift in alert.shifts]
+    return [words("alert.and_segment", series=name, segment=part) if part else name for name, part in names]
+
+
+def _since(alert: Alert, words: Words, zone: str) -> str:
+    """When it began, with the interval of that, and when it ended."""
+    first = alert.shifts[0] if alert.shifts else None
+    low, high = (alert.since, alert.since) if first is None else (first.since_low, first.since_high)
+    key = "since" if low == high else "began"
+    times = {"since": moment(alert.since, zone), "low": moment(low, zone), "high": moment(high, zone)}
+    ended = [] if alert.until is None else [words("alert.ended", until=moment(alert.until, zone))]
+    return words("alert.between").join([words(f"alert.{key}", **times), *ended])
+
+
+def _size(alert: Alert, words: Words) -> Iterator[str]:
+    """How large the first shift is, and what moved besides."""
+    first, *others = _series_names(alert, words) or ["–"]
+    if not alert.shifts:
+        yield words("alert.silent", listed=words.listed([first, *others]), n=1 + len(others))
+        return
+    shift = alert.shifts[0]
+    text = by_width(shift.low, shift.high)
+    low, high = text(shift.low), text(shift.high)
+    yield words("alert.large", series=first, change=shift_text(shift, words), low=low, high=high)
+    if others:
+        yield words("alert.also", listed=words.listed(others), n=len(others))
+
+
+def _where(alert: Alert, words: Words) -> str:
+    segment = single_line(alert.shifts[0].segment)
+    return words("alert.segment", segment=segment) if segment else words("alert.everywhere")
+
+
+def _changes(alert: Alert, words: Words, zone: str) -> str:
+    """What else changed then; where quality is worse, what to suspect first."""
+    listed = [
+        words(
+            "alert.change_text" if change.text else "alert.change",
+            kind=words(f"look.kind.{change.kind}"),
+            text=single_line(change.text),
+            time=moment(change.time, zone),
+        )
+        for change in alert.changes
+    ]
+    suspects = [single_line(change.text) for change in alert.changes if change.kind in _SUSPECT and change.text]
+    texts = [words("alert.changed", listed=words.listed(listed))] if listed else [words("alert.unchanged")]
+    if suspects and alert.state == "alert" and alert.cause not in ("traffic", "logging"):
+        texts.append(words("alert.suspect", text=suspects[-1]))
+    return words("alert.between").join(texts)
