@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from steelyard.base.errors import StageError
-from tests.rag.server import Server, serving, stall, status
+from tests.rag.server import Fault, Server, serving, stall, status
 
 pytest.importorskip("httpx2", reason="the extra 'endpoints' is not installed")
 
-from steelyard.services.http.client import Patience, Service
+from steelyard.services.http.client import Patience, Service, ServiceError
 
 QUICK = Patience(timeout_s=5.0, attempts=3, wait_initial_s=0.001, wait_max_s=0.02)
 BODY = {"query": "what weighs", "documents": ["a balance weighs", "bees dance"], "top_n": 2}
@@ -75,3 +75,15 @@ def test_a_service_dropped_within_a_loop_closes_its_client(server: Server) -> No
 
     asyncio.run(ask())
     gc.collect()  # An open socket would warn here, and a warning is an error.
+
+
+def test_bytes_are_posted_as_they_are_and_a_secret_path_is_not_shown(server: Server) -> None:
+    hook = Service("hook", f"{server.url}/hook/0123456789", Patience(attempts=1), has_secret_path=True)
+    server.script("/hook/0123456789", Fault(body="ok"), status(429, "slow down, hook/0123456789", Retry_After="7"))
+    assert hook.post(b'{"a":  1}', {"X-Key": "k1"}).text == "ok"
+    with pytest.raises(ServiceError, match=r"^hook: http://[\d.:]+/\[key\] answered 429") as raised:
+        hook.post(b"{}", {})
+    assert raised.value.fact == "answered 429 (Too Many Requests): slow down, [key]"
+    assert raised.value.wait_s == 7
+    (first, _) = server.seen("/hook/0123456789")
+    assert (first.body, first.headers["x-key"], first.headers["content-length"]) == ({"a": 1}, "k1", "9")

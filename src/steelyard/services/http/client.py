@@ -90,7 +90,12 @@ class ServiceError(StageError):
 
     reason   the HTTP status, "timeout" or "no answer"; None for an answer that came whole and makes no sense
     body     what was answered, as messages may show it: without keys, and cut
+    fact     what happened, without who asked where, and without what to try
+    wait_s   after how many seconds to ask again, where the service says so
     """
+
+    fact: str = ""
+    wait_s: float | None = None
 
     def __init__(self, message: str, reason: Reason | None = None, body: str = "") -> None:
         super().__init__(message)
@@ -106,6 +111,7 @@ class Service:
     headers    sent with every request; no message shows, and no answer keeps, what of them is a key (`Keys`)
     key_hint   what to try where the server refuses the key
     concurrency   requests that are under way at once at most; None for all that come
+    has_secret_path   whether the path of the address is a key, as those of chats are
     """
 
     def __init__(
@@ -117,10 +123,14 @@ class Service:
         headers: Mapping[str, str] | None = None,
         key_hint: str = "check the key",
         concurrency: int | None = None,
+        has_secret_path: bool = False,
     ) -> None:
         self._what, self._url, self._patience = what, url, patience
         self._key_hint, self._headers = key_hint, dict(headers or {})
-        self._keys = Keys([*self._headers.items(), *parse_qsl(urlsplit(url).query)])
+        parts = urlsplit(url)
+        path = parts.path.strip("/") if has_secret_path else ""
+        of_path = [("token", path), *(("part", part) for part in path.split("/"))]
+        self._keys = Keys([*self._headers.items(), *parse_qsl(parts.query), *of_path])
         self._clients = _Clients(url, self._headers, patience.timeout_s)
         self._throttle = Throttle(math.inf if concurrency is None else concurrency)
 
@@ -133,6 +143,14 @@ class Service:
         Raises   StageError when there is no answer, the status is not 2xx, or the answer is not JSON.
         """
         return shared_loop().run(self._request(method, body, query))
+
+    def post(self, content: bytes, headers: Mapping[str, str]) -> HTTPReply:
+        """The reply to bytes that are posted as they are, whatever it holds.
+
+        headers   beside those of all requests
+        Raises    StageError when there is no answer, or the status is not 2xx.
+        """
+        return shared_loop().run(self._reply("POST", self._address, {"content": content, "headers": dict(headers)}))
 
     async def request_async(
         self,
@@ -161,14 +179,21 @@ class Service:
     ) -> Any:
         # The client's own params would replace the address's.
         url = self._address.copy_merge_params(query) if query else self._address
+        return self._decode(await self._reply(method, url, {"json": body}, listener))
+
+    async def _reply(self, method: str, url: Any, content: Mapping[str, Any], listener: Listener = ignore) -> HTTPReply:
+        """One answer with a status that is a success, after as many attempts as patience has.
+
+        content   what httpx2 takes beside method and address
+        """
         number = 1
         while True:
             try:
                 async with self._throttle.turn(number) as turn:
                     began, started = time.time(), time.perf_counter()
-                    reply = await self._send(method, url, body, turn)
+                    reply = await self._send(method, url, content, turn)
                 listener(Attempt(number, began, _ms_since(started), reply.status))
-                return self._decode(reply)
+                return reply
             except Unanswered as error:
                 listener(Attempt(number, began, _ms_since(started), error.reason))
                 if not error.again or number == self._patience.attempts:
@@ -190,7 +215,9 @@ class Service:
 
     def _failure(self, error: Unanswered, after: str = "") -> ServiceError:
         fact = f"{error.fact}{after}{self._excerpt(error.body)}"
-        return self.error(fact, error.hint, error.reason, self.redacted(error.body)[:_BODY])
+        failure = self.error(fact, error.hint, error.reason, self.redacted(error.body)[:_BODY])
+        failure.fact, failure.wait_s = self.redacted(f"{error.fact}{self._excerpt(error.body)}"), error.wait_s
+        return failure
 
     def error(self, fact: str, hint: str, reason: Reason | None = None, body: str = "") -> ServiceError:
         """The error to raise: who asked where, what came back, what to try."""
@@ -201,7 +228,7 @@ class Service:
         """A text without this service's keys, on one line."""
         return one_line(self._keys.removed(text))
 
-    async def _send(self, method: str, url: Any, body: Mapping[str, Any] | None, turn: int) -> HTTPReply:
+    async def _send(self, method: str, url: Any, content: Mapping[str, Any], turn: int) -> HTTPReply:
         """One answer with a status that is a success.
 
         Raises   Unanswered for anything else.
@@ -212,7 +239,7 @@ class Service:
         try:
             with self._clients.lent() as client:
                 async with asyncio.timeout(self._patience.whole_s):
-                    reply = await self._read(client.stream(method, url, json=body))
+                    reply = await self._read(client.stream(method, url, **content))
         except TimeoutError:
             fact = f"gave no whole answer within {self._patience.whole_s:g} s"
             hint = "ask for less at once, or raise request_max_s"
