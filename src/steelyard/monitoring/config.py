@@ -41,6 +41,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import Words, above
 from steelyard.base.settings import Origin, SettingError, validate
 from steelyard.monitoring.alerts import Change
+from steelyard.monitoring.sinks.declared import Sinks, sinks_beside
 from steelyard.rag.config import File, Text, Written, path_in
 from steelyard.store.settings import StoreTable
 from steelyard.traffic.windows import Windows, parse_duration
@@ -140,6 +141,7 @@ class MonitorConfig(Written, _Table):
     store: StoreTable = StoreTable(url="history.db")
     deployment: Annotated[list[Deployment], Words("tables [[deployment]] with time and text")] = []
     holiday: Annotated[list[Holiday], Words("tables [[holiday]] with start, end and text")] = []
+    sink: Sinks = []
 
     @classmethod
     def _of(
@@ -152,6 +154,7 @@ class MonitorConfig(Written, _Table):
             "name": name,
             "logs": [path_in(base, path) for path in config.logs],
             "store": config.store.model_copy(update={"url": url}),
+            "sink": sinks_beside(config.sink, base),
         }
         config._check_streams()
         config._check_holidays()
