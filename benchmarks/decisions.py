@@ -30,6 +30,7 @@ from benchmarks.simulated.means import mean_table, skewed_table
 from benchmarks.simulated.percentile_gates import percentile_gate_table
 from benchmarks.simulated.power import plan_table, power_table
 from benchmarks.simulated.repeats import commit_table, repeat_table
+from benchmarks.simulated.replay import replay_table
 from benchmarks.simulated.requests import request_table
 from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
@@ -57,6 +58,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "means": mean_table,
     "skewed-means": skewed_table,
     "repeats": repeat_table,
+    "replay": replay_table,
     "answers": answer_table,
     "drift": drift_table,
     "drift-elsewhere": elsewhere_table,

@@ -27,7 +27,7 @@ def document_frames(folders: Iterable[RunFolder], scores: Scores | None) -> dict
     folders   of the runs: each corpus of theirs is there once, under the fingerprint that entries have of it
     scores    of a weighing, whose gold is listed by documents; those of files know none
     """
-    corpora = {str(corpus): own for own in folders if (corpus := (own.manifest.get("fingerprint") or {}).get("corpus"))}
+    corpora = {corpus: own for own in folders if (corpus := _corpus(own))}
     rows = [
         (corpus, document.doc_id, hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).digest()[:_BYTES])
         for corpus, own in corpora.items()
@@ -40,6 +40,12 @@ def document_frames(folders: Iterable[RunFolder], scores: Scores | None) -> dict
         name: pl.DataFrame(own, schema=_SCHEMAS[name], orient="row") for name, own in ((DOCUMENTS, rows), (GOLD, gold))
     }
     return {name: frame for name, frame in frames.items() if len(frame)}
+
+
+def _corpus(folder: RunFolder) -> str:
+    """The fingerprint of the documents that a pipeline, or a system of the user's own, searched; "" if not known."""
+    stages = folder.manifest.get("fingerprint") or {}
+    return str(stages.get("corpus") or stages.get("documents") or "")
 
 
 def _gold_rows(weighing: Any) -> list[tuple[str, str]]:
