@@ -112,7 +112,8 @@ def _traditional() -> re.Pattern[str]:
     return re.compile(f"[{''.join(map(chr, _simplified()))}]")
 
 
-_ZH_SHARE = 0.3
+ZH_SHARE = 0.3
+"""Least share of Chinese characters among the letters of a Chinese text."""
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}]")
 
 
@@ -123,7 +124,7 @@ def language_of(text: str) -> Language:
     ('zh', 'en', 'en')
     """
     n_letters = sum(map(str.isalpha, text))
-    return "zh" if n_letters and len(_IDEOGRAPH.findall(text)) / n_letters >= _ZH_SHARE else "en"
+    return "zh" if n_letters and len(_IDEOGRAPH.findall(text)) / n_letters >= ZH_SHARE else "en"
 
 
 ENGLISH_STOPWORDS = frozenset(

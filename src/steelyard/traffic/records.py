@@ -1,0 +1,196 @@
+"""Raw records as rows of the schema: kinds of records told apart, and what a record alone can show to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import polars as pl
+
+from steelyard.text.scripts import IDEOGRAPHS, ZH_SHARE
+from steelyard.traffic.layout import NUMBER, RECORD_TYPES, TEXT, Layout, raw_type
+from steelyard.traffic.parsing import unpacked
+from steelyard.traffic.schema import IMPRESSIONS, KINDS, TABLES
+from steelyard.traffic.tally import Tally
+from steelyard.traffic.times import parse_times
+
+EARLIEST = datetime(2000, 1, 1)
+TOLERATED = timedelta(minutes=5)
+"""How far beyond now a time may be, as clocks differ."""
+LONGEST_DWELL = 86_400.0
+"""Seconds beyond which no reading of a result lasts."""
+_KIND_NAMES = {
+    "clicked": "click", "result_click": "click", "citation_clicked": "citation_click", "dwell_time": "dwell",
+    "copied": "copy", "accepted": "accept", "thumbs_up": "thumb", "thumbs_down": "thumb",
+    "reformulated": "reformulation",
+}  # fmt: skip
+"""What other logs call our kinds of events."""
+_THUMBS = {"thumbs_up": 1.0, "thumbs_down": -1.0}
+_ROBOT = r"(?i)bot\b|crawl|spider|headless|curl/|wget/|python-requests|httpx|go-http-client|scrapy|phantomjs|monitor"
+_NO_ERROR = ["", "false", "none", "null", "0"]
+_COMPACT = ("user", "session", "arm", "language", "error", "config", "corpus", "kind", "doc_id")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How records are read.
+
+    latest     beyond which times are of the future
+    timezone   of times without one
+    segments   further columns of impressions
+    texts      the type that short texts are held in: a number for each
+    """
+
+    latest: datetime
+    timezone: str = "UTC"
+    segments: Sequence[str] = ()
+    texts: Any = field(default_factory=lambda: pl.Categorical(pl.Categories.random()))
+
+    def schema(self, kind: str) -> dict[str, Any]:
+        """Columns of records of a kind as they are held; `key` says which request, `file` and `line` where it is."""
+        own = {column: self._held(column, dtype) for column, dtype in TABLES[kind].items()}
+        segments = dict.fromkeys(self.segments, self.texts) if kind == "impression" else {}
+        robot = {"is_robot": pl.Boolean()} if kind == "impression" else {}
+        if kind != "impression":
+            del own["request"]
+        return own | segments | robot | {"key": pl.UInt64(), "file": pl.UInt32(), "line": pl.UInt32()}
+
+    def _held(self, column: str, dtype: Any) -> Any:
+        if column in ("doc_ids", "citations"):
+            return pl.List(self.texts)
+        return self.texts if column in _COMPACT else dtype
+
+
+def settle(raw: pl.DataFrame, layout: Layout, file: int, rules: Rules, tally: Tally) -> dict[str, pl.DataFrame]:
+    """Raw records by kind, as `Rules.schema` says; what cannot be used is left out and counted.
+
+    file   number of the file
+    """
+    raw = unpacked(raw, layout.items).with_columns(pl.lit(file, pl.UInt32).alias("file"))
+    quoted = [name for name in raw.columns if raw_type(name) == NUMBER and raw.schema[name] == TEXT]
+    raw = raw.with_columns(
+        parse_times(_column(raw, "time"), rules.timezone).alias("time"),
+        pl.col(quoted).str.strip_chars().cast(pl.Float64, strict=False),
+    )
+    parts = _by_kind(raw, layout.kind, tally)
+    return {kind: settled(part, kind, rules, tally) for kind, part in parts.items() if part.height}
+
+
+def settled(raw: pl.DataFrame, kind: str, rules: Rules, tally: Tally) -> pl.DataFrame:
+    """Records of one kind, with times."""
+    raw = tally.drop("no_request", raw, _column(raw, "request").fill_null("") == "")
+    raw = tally.drop("bad_time", raw, raw["time"].is_null() | (raw["time"].dt.replace_time_zone(None) < EARLIEST))
+    raw = tally.drop("future", raw, raw["time"] > rules.latest)
+    schema = rules.schema(kind)
+    raw = raw.with_columns(
+        pl.lit(None, raw_type(column)).alias(column) for column in schema if column not in (*raw.columns, "key")
+    ).with_columns(pl.col("request").hash().alias("key"))
+    raw = {"impression": _impressions, "event": _events, "answer": _answers}[kind](raw, tally)
+    return raw.select(_held(column, dtype, raw.schema[column]) for column, dtype in schema.items())
+
+
+def _held(column: str, dtype: Any, now: Any) -> pl.Expr:
+    if dtype == now or not isinstance(dtype, pl.Categorical):
+        return pl.col(column).cast(dtype, strict=False)
+    return pl.col(column).cast(pl.String).cast(dtype)
+
+
+def _column(raw: pl.DataFrame, column: str) -> pl.Series:
+    return raw[column] if column in raw.columns else pl.Series(column, [None] * raw.height, dtype=pl.String)
+
+
+def _by_kind(raw: pl.DataFrame, kind: str | None, tally: Tally) -> dict[str, pl.DataFrame]:
+    """Records by what they are: by the file's name, by `type`, or by their columns; a request may have its answer."""
+    answered = ~_column(raw, "answer").is_null()
+    if kind is not None:
+        parts = {kind: raw}
+        return parts | ({"answer": raw.filter(answered)} if kind == "impression" and answered.any() else {})
+    declared = _column(raw, "type").str.strip_chars().str.to_lowercase()
+    of_type = declared.replace_strict(RECORD_TYPES, default=None, return_dtype=pl.String)
+    unknown = declared.is_not_null() & of_type.is_null()
+    has = {column: pl.lit(_column(raw, column).is_not_null()) for column in ("kind", "query", "doc_ids", "answer")}
+    guess = (
+        pl.when(has["kind"]).then(pl.lit("event"))
+        .when(has["query"] | has["doc_ids"]).then(pl.lit("impression"))
+        .when(has["answer"]).then(pl.lit("answer"))
+    )  # fmt: skip
+    kinds = raw.select(pl.coalesce(pl.lit(of_type), guess).alias("kind"))["kind"]
+    tally.note("unknown_record", raw, unknown | kinds.is_null(), is_fatal=True)
+    kinds = kinds.set(unknown, None)
+    parts = {name: raw.filter((kinds == name).fill_null(False)) for name in TABLES}
+    parts["answer"] = raw.filter(((kinds == "answer") | ((kinds == "impression") & answered)).fill_null(False))
+    return parts
+
+
+def _impressions(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    raw = raw.with_columns(pl.col("doc_ids").list.drop_nulls())
+    length = raw["doc_ids"].list.len()
+    for column, is_bad in (("scores", _not_finite), ("propensities", _no_propensity)):
+        values = raw[column]
+        if values.null_count() < raw.height:
+            bad = ((values.list.len() != length) | values.list.eval(is_bad(pl.element())).list.any()).fill_null(
+                length.is_null() & values.is_not_null()
+            )
+            tally.note(f"bad_{column}", raw, bad)
+            raw = raw.with_columns(pl.when(~bad).then(pl.col(column)).alias(column))
+    amounts = [column for column, dtype in IMPRESSIONS.items() if dtype.is_numeric()]
+    bad_amount = raw.select(pl.any_horizontal(_bad_amount(pl.col(column)) for column in amounts)).to_series()
+    if tally.note("bad_amount", raw, bad_amount):
+        raw = raw.with_columns(pl.when(~_bad_amount(pl.col(column))).then(column).alias(column) for column in amounts)
+    return raw.with_columns(
+        _language(),
+        pl.when(~pl.col("error").str.to_lowercase().is_in(_NO_ERROR)).then("error").alias("error"),
+        pl.col("user", "session").replace("", None),
+        pl.lit(_column(raw, "user_agent")).str.contains(_ROBOT).alias("is_robot"),
+    )  # fmt: skip
+
+
+def _not_finite(value: pl.Expr) -> pl.Expr:
+    return ~value.is_finite().fill_null(False)
+
+
+def _no_propensity(value: pl.Expr) -> pl.Expr:
+    return ~((value > 0) & (value <= 1)).fill_null(False)
+
+
+def _bad_amount(value: pl.Expr) -> pl.Expr:
+    return (value < 0) | ~value.is_finite()
+
+
+def _language() -> pl.Expr:
+    """The first part of a tag such as zh-CN; that of the script of the query where there is none, as `language_of`."""
+    query = pl.col("query")
+    wide = pl.when(query.str.len_bytes() != query.str.len_chars()).then(query)
+    share = wide.str.count_matches(f"[{IDEOGRAPHS}]") / wide.str.count_matches(r"\p{L}")
+    script = pl.when(query.is_not_null()).then(pl.when(share >= ZH_SHARE).then(pl.lit("zh")).otherwise(pl.lit("en")))
+    return pl.coalesce(pl.col("language").str.to_lowercase().str.extract(r"^\s*([a-z]{2,3})\b"), script).alias(
+        "language"
+    )
+
+
+def _events(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    kind = raw["kind"].str.strip_chars().str.to_lowercase().str.replace_all("[- ]", "_")
+    raw = raw.with_columns(
+        kind.replace(_KIND_NAMES).alias("kind"),
+        pl.coalesce(pl.col("value"), pl.lit(kind).replace_strict(_THUMBS, default=None, return_dtype=pl.Float64)),
+    )
+    raw = tally.drop("no_kind", raw, raw["kind"].fill_null("") == "")
+    tally.note("unknown_kind", raw, ~raw["kind"].is_in(list(KINDS)))
+    position, value = raw["position"], raw["value"]
+    raw = tally.drop("bad_position", raw, (position < 1) | (position >= 2**31) | (position % 1 != 0))
+    dwell = raw["kind"] == "dwell"
+    raw = tally.drop("negative_dwell", raw, dwell & (raw["value"] < 0))
+    raw = tally.drop("absurd_dwell", raw, (raw["kind"] == "dwell") & ~(raw["value"] <= LONGEST_DWELL).fill_null(True))
+    kind, value = raw["kind"], raw["value"]
+    bad = ((kind == "thumb") & ~value.is_in([-1.0, 1.0])) | ((kind == "rating") & ~value.is_between(1, 5))
+    return tally.drop("bad_value", raw, bad | ~value.is_finite())
+
+
+def _answers(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    abstained = pl.col("abstained").cast(pl.String).str.to_lowercase()
+    flag = abstained.replace_strict(
+        {"true": True, "false": False, "1": True, "0": False}, default=None, return_dtype=pl.Boolean
+    )
+    return raw.with_columns(flag.alias("abstained"))
