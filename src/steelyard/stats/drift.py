@@ -138,7 +138,10 @@ def _squares(kernel: Floats, first: Floats, n: int) -> Floats:
     across = first @ sums - within
     rest = total - 2 * across - within
     diagonal = trace / len(kernel)
-    return (within - n * diagonal) / (n * (n - 1)) + (rest - m * diagonal) / (m * (m - 1)) - 2 * across / (n * m)
+    squares: Floats = (
+        (within - n * diagonal) / (n * (n - 1)) + (rest - m * diagonal) / (m * (m - 1)) - 2 * across / (n * m)
+    )
+    return squares
 
 
 def _gaussian(rows: Floats) -> Floats:
