@@ -1,7 +1,6 @@
 """Files of a monitor: lines that are there whole or not at all, and files that are written whole."""
 
 import json
-import multiprocessing
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import pytest
 
 from steelyard.base.errors import OutputError, SteelyardError
 from steelyard.monitoring.sinks.declared import parse_sink, write_files
+from tests.monitoring.delivering import append, run_all, started
 from tests.monitoring.messages import TIME, detection, look, message
 
 
@@ -85,19 +85,8 @@ def test_a_folder_that_is_not_there_is_noticed_before_anything_is_written(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def append(path: Path, writer: int) -> None:
-    sink = parse_sink({"type": "json", "path": str(path)})
-    for n in range(20):
-        sink.send(message(f"{writer}-{n}"), 5)
-
-
 def test_processes_append_at_once(tmp_path: Path) -> None:
     path = tmp_path / "alerts.jsonl"
-    fork = multiprocessing.get_context("fork")
-    workers = [fork.Process(target=append, args=(path, n)) for n in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    assert run_all([started(append, path, n) for n in range(3)]) == [0] * 3
     keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
     assert sorted(keys) == sorted(f"{writer}-{n}" for writer in range(3) for n in range(20))
