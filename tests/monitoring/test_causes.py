@@ -154,7 +154,7 @@ def test_an_alert_has_one_key_from_look_to_look_and_ends_with_its_last_series() 
         keys |= {alert.key for alert in previous}
         untils.append(previous[0].until)
     assert len(keys) == 1
-    assert untils == [None, None, None, None, START + 55 * DAY, START + 55 * DAY]
+    assert untils == [None, None, None, *[START + 54 * DAY] * 3]
     assert alerts(seen(ONE, 51), (), monitor="other")[0].key not in keys
 
 
@@ -169,8 +169,8 @@ def test_an_alert_keeps_its_key_while_its_cause_and_its_first_window_become_clea
 @pytest.mark.parametrize(("days", "is_same"), [(2, True), (8, False)])
 def test_what_comes_back_within_the_cooldown_is_not_raised_again(days: int, is_same: bool) -> None:
     ended = alerts(seen(Case("", {"ctr": (0.08, 40)}, set()), 46, recovered=43), (), monitor="shop")
-    assert ended[0].until == START + 45 * DAY
-    again = seen(Case("", {"ctr": (0.08, 45 + days)}, set()), 45 + days + 1)
+    assert ended[0].until == START + 44 * DAY
+    again = seen(Case("", {"ctr": (0.08, 44 + days)}, set()), 44 + days + 1)
     found = alerts(again, (), monitor="shop", previous=ended, cooldown=timedelta(days=3))
     assert (found[0].key == ended[0].key) is is_same
     assert found[0].until is None

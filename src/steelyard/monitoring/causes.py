@@ -5,7 +5,7 @@ and each takes those shifts that it can explain; what is left goes to the next o
 
 | cause      | where                                                    | takes                                       |
 |------------|----------------------------------------------------------|---------------------------------------------|
-| outage     | no answers from the service, or a fifth of requests fail | all                                         |
+| outage     | a fifth of all requests fail, of traffic or of a replay  | all                                         |
 | logging    | events vanish; errors, ranking and replay are as before  | feedback                                    |
 | judge      | the judge changed, or moved on its anchors               | what it judged                              |
 | holiday    | a holiday of the calendar began                          | what users ask and do, until it ends        |
@@ -31,7 +31,7 @@ from typing import Literal
 
 import polars as pl
 
-from steelyard.monitoring.alerts import NOTICES, Alert, Cause, Change, Shift
+from steelyard.monitoring.alerts import NOTICES, Alert, Cause, Change, Shift, State
 from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.mix import Explanation, Move, explain, move_of
 from steelyard.traffic.series import Better, Series
@@ -44,7 +44,7 @@ _ROLES: Sequence[tuple[str, str, Role]] = (
     ("sample", "anchor", "anchors"),
     ("sample", "", "judged"),
     ("", "error", "answering"),
-    ("", "query|queries|language|unseen|embedding|centroid|requests", "asking"),
+    ("", "query|queries|language|unseen|embedding|centroid|=|^requests$|^users$", "asking"),
     ("feedback", "", "feedback"),
     ("label_free", "", "retrieval"),
     ("operations", "", "load"),
@@ -61,8 +61,8 @@ _DOWN = 0.2
 """Share of all requests that fail beyond the usual, from which the service does not answer."""
 _VANISHED = 0.1
 """Part of its level below which events vanished."""
-_BACK = 0.5
-"""Part of its change at which a series is back at its level."""
+_BACK, _CALM = 0.5, 3
+"""Part of the change at a restart by which a series is back at its level, and windows in a row."""
 _LATE = 3
 """Windows after the end of a holiday in which the series may still return."""
 _FEWEST_BEFORE = 20
@@ -168,7 +168,8 @@ class _Mover:
 
     @property
     def is_worse(self) -> bool:
-        return _is_worse(self.shift.after - self.shift.before, self.shift.better)
+        """Whether it is for the worse; a test shows that something is another, whatever it is."""
+        return self.detection.series.is_test or _is_worse(self.shift.after - self.shift.before, self.shift.better)
 
     @cached_property
     def window(self) -> timedelta:
@@ -185,12 +186,10 @@ class _Mover:
     def windows(self) -> pl.DataFrame:
         """Its windows from the one that raised it: start, end, and whether the series is back at its level."""
         shift = self.shift
-        part = (pl.col("value") - pl.col("expected")) / (shift.after - shift.before or 1.0)
-        is_well = (
-            pl.col("z").is_not_null() if self.is_restart else ~pl.col("is_alarm") & (part <= _BACK).fill_null(True)
-        )
+        returned = (pl.col("value") - pl.col("expected")) / ((shift.before - shift.after) or 1.0) >= _BACK
         after = self.chart.filter(pl.col("start") >= shift.since, pl.col("value").is_not_null())
         raised = after.filter(pl.col("is_alarm").cum_max() | self.is_restart)
+        is_well = returned.fill_null(value=False) if self.is_restart else ~pl.col("is_alarm")
         return (raised if len(raised) else after).select("start", "end", is_well=is_well)
 
     @cached_property
@@ -203,15 +202,12 @@ class _Mover:
 
     @cached_property
     def until(self) -> datetime | None:
-        """End of the first window in which it is over, by it and one of the two before it; None while it lasts."""
-        well = self.windows["is_well"].to_list()
-        needed = 1 if self.is_restart else 2
-        ends = (
-            end
-            for place, end in enumerate(self.windows["end"].to_list())
-            if well[place] and sum(well[max(place - 2, 0) : place + 1]) >= needed
-        )
-        return next(ends, None)
+        """End of the first window in which it is over; None while it lasts.
+
+        The chart says when an alarm is over; a level at which a chart was restarted, by the last three windows.
+        """
+        in_a_row = pl.col("is_well").cast(pl.Int8).rolling_min(_CALM if self.is_restart else 1)
+        return next(iter(self.windows.filter(in_a_row == 1)["end"]), None)
 
     def is_beside(self, change: Change) -> bool:
         """Whether a change was in the windows in which this may have begun."""
@@ -314,16 +310,18 @@ class _Case:
     def _alert(self, cause: Cause, movers: Sequence[_Mover], monitor: str) -> Alert:
         """An alert of shifts, the one that explains most first."""
         first = min(movers, key=lambda mover: (mover.raised[1], mover.shift.series, mover.shift.segment))
-        ends = [mover.until for mover in movers if mover.until is not None]
+        state: State = "warn" if cause in NOTICES else "alert"
+        at_once = state == "warn" and all(mover.is_restart for mover in movers)
+        ends = [first.raised[1]] if at_once else [mover.until for mover in movers if mover.until is not None]
         shifts = [mover.shift for mover in sorted(movers, key=self._order)]
         return Alert(
             key=_key(monitor, cause, first.raised[0], first.shift.series, first.shift.segment),
-            state="warn" if cause in NOTICES else "alert",
+            state=state,
             cause=cause,
             time=first.raised[1],
             shifts=shifts,
             changes=self.changes,
-            until=max(ends) if len(ends) == len(movers) else None,
+            until=max(ends) if at_once or len(ends) == len(movers) else None,
         )
 
     def _order(self, mover: _Mover) -> tuple[bool, bool, int, float]:
@@ -334,10 +332,7 @@ class _Case:
 
 
 def _is_down(mover: _Mover) -> bool:
-    if mover.role != "answering":
-        return False
-    more = mover.shift.after - mover.shift.before
-    return mover.shift.stream == "service" or (mover.shift.better == "lower" and more >= _DOWN)
+    return mover.role == "answering" and abs(mover.shift.after - mover.shift.before) >= _DOWN
 
 
 def _has_vanished(mover: _Mover) -> bool:
