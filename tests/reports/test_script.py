@@ -42,15 +42,16 @@ def test_the_linter_is_content() -> None:
     _check(ESLINT, "--max-warnings", "0", "src", "tests")
 
 
-@pytest.mark.parametrize("page", ["report", "form", "sections"])
+@pytest.mark.parametrize("page", ["report", "form", "look", "sections"])
 def test_modules_become_one_script(page: str) -> None:
     pytest.importorskip("jinja2", reason="pages need the extra report")
     from steelyard.reports.form import page as form
     from steelyard.reports.html.shell import SHELL_MODULES, joined_script
+    from steelyard.reports.look.page import MODULES
     from steelyard.reports.page import page as report
 
-    own = {"report": report, "form": form, "sections": None}[page]
-    modules = [*SHELL_MODULES, *(own._MODULES if own else ())]
+    of_view = {"report": report._MODULES, "form": form._MODULES, "look": MODULES, "sections": ()}[page]
+    modules = [*SHELL_MODULES, *of_view]
     script = joined_script(tuple(modules[len(SHELL_MODULES) :]))
     assert script.startswith('(() => {\n"use strict";\n')
     assert script.endswith("})();\n")
@@ -67,7 +68,8 @@ def test_every_module_is_in_a_page() -> None:
     pytest.importorskip("jinja2", reason="pages need the extra report")
     from steelyard.reports.form import page as form
     from steelyard.reports.html.shell import SHELL_MODULES
+    from steelyard.reports.look.page import MODULES
     from steelyard.reports.page import page as report
 
     modules = {path.relative_to(REPORT).with_suffix("").as_posix() for path in REPORT.glob("*/*.js")}
-    assert modules == {*SHELL_MODULES, *report._MODULES, *form._MODULES}
+    assert modules == {*SHELL_MODULES, *report._MODULES, *form._MODULES, *MODULES}

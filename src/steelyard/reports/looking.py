@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.monitoring.looking import Look as MonitorLook
+from steelyard.reports.look.page import look_html
 from steelyard.reports.views.look import brief_look, look_data, look_sections, series_sheet
 from steelyard.reports.views.view import View
 
@@ -15,6 +16,6 @@ VIEWS = {
         rows=lambda look: look.frame,
         papers=lambda look, words: [series_sheet(look, words)],
         label="look",
-        has_page=True,
+        texts={"html": look_html},
     )
 }

@@ -25,14 +25,15 @@ class Drawing:
 
 
 def sections_page(
-    sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing]] | None = None, *, fold: str = "",
+    sections: Sequence[Section], drawings: Mapping[str, Sequence[Drawing | str]] | None = None, *, fold: str = "",
     named: str = "", closed: Collection[str] = (),
 ) -> Page:  # fmt: skip
     """Sections below each other; no text of them can act, whatever names and sentences hold.
 
     The first one opens the page: its title is the page's, and its drawing is beside its paragraphs.
 
-    drawings   those of each section by its name, above its tables;   fold   as of `table_writer`
+    drawings   those of each section by its name, above its tables; a text is HTML of our own making
+    fold       as of `table_writer`
     named      what stands above the title;   closed   names of sections that are folded at first
     """
     write, ids = table_writer(fold), _ids(sections)
@@ -54,7 +55,9 @@ def _ids(sections: Sequence[Section]) -> list[str]:
     return [f"{name}-{n + 1}" if n else name for name, n in zip(names, counts, strict=True)]
 
 
-def _opening(id: str, section: Section, drawings: Sequence[Drawing], write: Callable[..., str], named: str) -> str:
+def _opening(
+    id: str, section: Section, drawings: Sequence[Drawing | str], write: Callable[..., str], named: str
+) -> str:
     above = f'<p class="named">{escaped(named)}</p>' if named else ""
     heading = f'{above}<h1 id="{escaped(id)}-title">{prose(section.title)}</h1>'
     first, *rest = [_paragraph(own, "h2") for own in section.paragraphs] or [""]
@@ -68,7 +71,7 @@ def _opening(id: str, section: Section, drawings: Sequence[Drawing], write: Call
 
 
 def _folding(
-    id: str, section: Section, drawings: Sequence[Drawing], write: Callable[..., str], *, is_open: bool
+    id: str, section: Section, drawings: Sequence[Drawing | str], write: Callable[..., str], *, is_open: bool
 ) -> str:
     heading = f'<summary><h2 id="{escaped(id)}-title">{escaped(section.title)}</h2></summary>'
     return (
@@ -87,7 +90,7 @@ def sections_html(sections: Callable[[Words], Sequence[Section]], words: Words) 
     return page_html(pages, words.code)
 
 
-def _blocks(section: Section, drawings: Sequence[Drawing], write: Callable[..., str]) -> Iterator[str]:
+def _blocks(section: Section, drawings: Sequence[Drawing | str], write: Callable[..., str]) -> Iterator[str]:
     yield from map(_paragraph, section.paragraphs)
     yield from map(_drawing, drawings)
     yield from _tables(section, write)
@@ -107,7 +110,9 @@ def _paragraph(paragraph: Paragraph, heading: str = "h3") -> str:
     return f"{title}{opening}{prose(paragraph.text)}</p>"
 
 
-def _drawing(drawing: Drawing) -> str:
+def _drawing(drawing: Drawing | str) -> str:
+    if isinstance(drawing, str):
+        return drawing
     return (
         f'<figure data-name="{escaped(drawing.name)}"><div class="plot" tabindex="0">'
         f'<div role="img" aria-label="{escaped(drawing.description)}">{drawing.svg}</div></div>\n'

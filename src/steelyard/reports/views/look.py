@@ -164,7 +164,9 @@ def streams_sheet(look: MonitorLook, words: Words) -> Sheet:
     def nearest(stream: Stream) -> str:
         charted = [detection for detection in own(stream) if not math.isnan(nearness(detection))]
         near = max(charted, key=nearness, default=None)
-        return "–" if near is None else f"{series_name(near)} {percent(nearness(near))}"
+        if near is None:
+            return "–"
+        return f"{series_name(near)} {'>100%' if nearness(near) > 1 else percent(nearness(near))}"
 
     columns = [
         Column[Stream](words("look.head.stream"), lambda stream: words(f"look.stream.{stream}")),
@@ -227,7 +229,16 @@ def alert_section(alert: Alert, n: int, look: MonitorLook, words: Words) -> Sect
         shifts_sheet(alert.shifts, look.timezone, words), changes_sheet(alert.changes, look.timezone, words),
         examples_sheet(alert, words),
     ]  # fmt: skip
-    return Section(f"alert-{n}", title, [Paragraph(text) for text in rest], [sheet for sheet in sheets if sheet.rows])
+    paragraphs = [Paragraph(status_text(alert, look.timezone, words)), *map(Paragraph, rest)]
+    return Section(f"alert-{n}", title, paragraphs, [sheet for sheet in sheets if sheet.rows])
+
+
+def status_text(alert: Alert, zone: str, words: Words) -> str:
+    """Whether an alert is open, a notice, or over, and when it was raised."""
+    raised = moment(alert.time, zone)
+    if alert.until is not None:
+        return words("look.page.ended", until=moment(alert.until, zone), time=raised)
+    return words(f"look.page.{'alert' if alert.state == 'alert' else 'warn'}", time=raised)
 
 
 def series_sheet(look: MonitorLook, words: Words) -> Sheet:
