@@ -67,9 +67,10 @@ def test_the_nearest_to_its_limits_comes_behind_those_in_alarm() -> None:
     assert nearness(short) != nearness(short)
     assert by_gravity([short, far, near, alarmed]) == [alarmed, near, far, short]
     sums_alone = replace(far, cusum_limit=None)
-    row = far.chart.row(-1, named=True)
-    limit = row["high"] if row["value"] > row["expected"] else row["low"]
-    assert nearness(sums_alone) == pytest.approx((row["value"] - row["expected"]) / (limit - row["expected"]))
+    value, low, high = far.chart.select("value", "low", "high").row(-1)
+    assert nearness(sums_alone) == pytest.approx(abs(value - (low + high) / 2) / ((high - low) / 2))
+    one_sided = replace(sums_alone, chart=far.chart.with_columns(high=None, value="low"))
+    assert nearness(one_sided) == pytest.approx(1.0)
 
 
 def test_cautions_come_with_the_gravest_first() -> None:

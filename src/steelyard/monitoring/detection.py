@@ -365,8 +365,8 @@ def _shift_of(own: _Laid, alarm: Raised, rule: str, levels: tuple[float, float, 
 
 
 def _mean_before(values: pl.Series, learned: Bools) -> Floats:
-    """Mean of the values that were learned before each one."""
+    """Mean of the values that were learned before each one; NaN where there are none."""
     used = np.where(learned, values.fill_null(0.0).to_numpy(), 0.0)
     n: Ints = np.cumsum(learned) - learned
-    means: Floats = (np.cumsum(used) - used) / np.maximum(n, 1)
+    means: Floats = np.where(n > 0, (np.cumsum(used) - used) / np.maximum(n, 1), math.nan)
     return means

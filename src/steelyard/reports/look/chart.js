@@ -95,14 +95,18 @@ function changesOf(own, x, width, bottom, small) {
 const alarmsOf = (own, xs, ys) =>
   [...own.alarms].filter((i) => ys[i] !== null).map((i) => drawn("path", { d: `M${xs[i] - 5} ${ys[i] + 4}h10l-5 -9z`, fill: "var(--bad)" }));
 
-// Where the level changed: an upright line, and the bar of its interval at the foot of the chart.
+// Where the level changed: an upright line, and the bar of its interval at the foot of the chart; grey where the level
+// was learned again, which is no alarm.
 const shiftsOf = (own, x, bottom) => {
   const [first, last] = extent(own.at);
   const at = (seconds) => x(Math.min(Math.max(seconds, first), last));
-  return own.shifts.flatMap(({ since, low, high }) => [
-    rule(at(since), LETTERS, at(since), bottom, "var(--bad)", { "stroke-width": 1.2 }),
-    rule(at(low), bottom - 2, Math.max(at(high), at(low) + 2), bottom - 2, "var(--bad)", { "stroke-width": 4, "stroke-opacity": 0.6 }),
-  ]);
+  return own.shifts.flatMap(({ since, low, high, is_alarm: isAlarm }) => {
+    const ink = isAlarm ? "var(--bad)" : "var(--muted)";
+    return [
+      rule(at(since), LETTERS, at(since), bottom, ink, { "stroke-width": 1.2 }),
+      rule(at(low), bottom - 2, Math.max(at(high), at(low) + 2), bottom - 2, ink, { "stroke-width": 4, "stroke-opacity": 0.6 }),
+    ];
+  });
 };
 
 // The sums below, with their limit; what is far beyond it is cut off.

@@ -154,7 +154,7 @@ def _shared(times: dict[str, Any], all_times: list[dict[str, Any]]) -> int:
 
 def _shift_data(shift: Shift) -> dict[str, Any]:
     since, low, high = map(_seconds, (shift.since, shift.since_low, shift.since_high))
-    return {"since": since, "low": low, "high": high}
+    return {"since": since, "low": low, "high": high, "is_alarm": shift.rule != "restart"}
 
 
 def _seconds(time: datetime) -> int:

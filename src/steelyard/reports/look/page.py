@@ -13,7 +13,7 @@ from steelyard.reports.html.sections import Drawing, sections_page
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html, read_part, words_below
 from steelyard.reports.look.drawing import alarmed, charts_data, small_chart
 from steelyard.reports.views.alerts import moment
-from steelyard.reports.views.look import by_gravity, look_sections, series_name
+from steelyard.reports.views.look import by_gravity, look_sections, raised_shift, series_name
 from steelyard.reports.views.numbers import amount
 from steelyard.reports.views.view import Look, Paragraph, Section
 from steelyard.reports.visible import single_line
@@ -102,10 +102,8 @@ def _small(place: int, detection: Detection, words: Words) -> str:
 def _state(detection: Detection, look: MonitorLook, words: Words) -> str:
     """The state of a series in words, with its shape, and since when it is in alarm."""
     text = f"{_SHAPES[detection.state]} {words(f'look.state.{detection.state}')}"
-    if detection.state in ("alert", "warn") and detection.alarms:
-        since = moment(detection.alarms[-1].since, look.timezone)
-        return words("look.page.since", state=text, since=since)
-    return text
+    shift = raised_shift(detection)
+    return text if shift is None else words("look.page.since", state=text, since=moment(shift.since, look.timezone))
 
 
 def _change_text(look: MonitorLook, place: int, words: Words) -> str:

@@ -76,7 +76,7 @@ def well_since(look: MonitorLook) -> datetime | None:
 
 
 def nearness(detection: Detection) -> float:
-    """How far the newest value is on its way from what is expected to a limit: 0 to 1, more beyond it; NaN without any.
+    """How far the newest value is on its way from the middle to a limit: 0 to 1, more beyond it; NaN without any.
 
     The sums count likewise, by the way to theirs.
     """
@@ -84,11 +84,11 @@ def nearness(detection: Detection) -> float:
     if rows.is_empty():
         return math.nan
     row, ways = rows.row(-1, named=True), list[float]()
-    if row["expected"] is not None:
-        distance = row["value"] - row["expected"]
-        limit = row["high"] if distance > 0 else row["low"]
-        if limit is not None and limit != row["expected"]:
-            ways.append(distance / (limit - row["expected"]))
+    low, high, expected = row["low"], row["high"], row["expected"]
+    if low is not None and high is not None and high > low:
+        ways.append(abs(2 * row["value"] - low - high) / (high - low))
+    elif expected is not None and (limit := high if row["value"] > expected else low) not in (None, expected):
+        ways.append((row["value"] - expected) / (limit - expected))
     if detection.cusum_limit and row["cusum"] is not None:
         ways.append(row["cusum"] / detection.cusum_limit)
     return max(ways, default=math.nan)
@@ -102,6 +102,12 @@ def by_gravity(detections: Sequence[Detection]) -> list[Detection]:
         return _GRAVITY[detection.state], math.inf if math.isnan(near) else -near
 
     return sorted(detections, key=key)
+
+
+def raised_shift(detection: Detection) -> Shift | None:
+    """What a series in alarm was raised for; None for one that is in none."""
+    shifts = [shift for shift in detection.alarms if shift.rule != "restart"]
+    return shifts[-1] if shifts and detection.state == "alert" else None
 
 
 def series_name(detection: Detection) -> str:
@@ -253,8 +259,8 @@ def series_sheet(look: MonitorLook, words: Words) -> Sheet:
         return "–" if low is None and high is None else words("look.to", start=amount(low), end=amount(high))
 
     def since(detection: Detection) -> str:
-        raised = detection.state in ("alert", "warn") and detection.alarms
-        return moment(detection.alarms[-1].since, look.timezone) if raised else "–"
+        shift = raised_shift(detection)
+        return "–" if shift is None else moment(shift.since, look.timezone)
 
     columns = [
         Column[Detection](words("look.head.series"), lambda own: single_line(own.series.name)),
