@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.base.notes import Note
 from steelyard.experiment.table.json import as_json
 from tests.experiment import judged
+from tests.monitoring.looks import look
 from tests.reports.reports import MEASURES, ids_report, ids_weighing, texts_report, texts_weighing
 
 jsonschema = pytest.importorskip("jsonschema", reason="holding JSON against a schema needs jsonschema")
 SCHEMA = json.loads((files("steelyard.reports.formats") / "schema.json").read_text("utf-8"))
-KINDS = ("scores", "comparison", "diagnosis", "report", "plan", "sweep")
+KINDS = ("scores", "comparison", "diagnosis", "report", "plan", "sweep", "look")
 
 
 def closed(schema: Any) -> Any:
@@ -55,6 +57,7 @@ def outputs() -> Iterator[tuple[str, str]]:
     yield from of_answers()
     for report in (ids_report(1), ids_report(3, baseline="system-0", margin=0.05), texts_report(), gated()):
         yield "report", report.text("json", lang="en")
+    yield "look", look("alert", notes=[Note("files_skipped", {"n": 1, "names": ["x"]})]).text("json", lang="en")
 
 
 def of_answers() -> Iterator[tuple[str, str]]:
