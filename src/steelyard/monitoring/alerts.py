@@ -96,6 +96,15 @@ class Alert:
 
     @property
     def since(self) -> datetime:
-        """Start of the first window of what happened."""
-        first = [shift.since for shift in self.shifts[:1]] or [change.time for change in self.changes]
-        return min(first, default=self.time)
+        """Start of the first window of what happened, by the series that shows it most exactly."""
+        if not self.shifts:
+            return min((change.time for change in self.changes), default=self.time)
+        return self.clearest.since
+
+    @property
+    def clearest(self) -> Shift:
+        """The shift that shows most exactly when it began; there is none in an alert without shifts.
+
+        Raises   ValueError without shifts
+        """
+        return min(self.shifts, key=lambda shift: (shift.since_high - shift.since_low, shift.since))

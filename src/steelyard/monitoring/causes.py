@@ -62,9 +62,9 @@ _DOWN = 0.2
 _VANISHED = 0.1
 """Part of its level below which events vanished."""
 _BACK, _CALM = 0.5, 3
-"""Part of the change at a restart by which a series is back at its level, and windows in a row."""
-_LATE = 3
-"""Windows after the end of a holiday in which the series may still return."""
+"""Part of its change by which a series is back at its level, and the fewest windows that say so."""
+_LOGGED = ("feedback", "label_free", "operations")
+"""Streams that come from logs."""
 _FEWEST_BEFORE = 20
 """Windows with data before a series can be silent."""
 
@@ -171,6 +171,11 @@ class _Mover:
         """Whether it is for the worse; a test shows that something is another, whatever it is."""
         return self.detection.series.is_test or _is_worse(self.shift.after - self.shift.before, self.shift.better)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether its 95% interval is without 0."""
+        return self.shift.low > 0 or self.shift.high < 0
+
     @cached_property
     def window(self) -> timedelta:
         """Length of its windows, the middle one where they differ."""
@@ -209,20 +214,17 @@ class _Mover:
         in_a_row = pl.col("is_well").cast(pl.Int8).rolling_min(_CALM if self.is_restart else 1)
         return next(iter(self.windows.filter(in_a_row == 1)["end"]), None)
 
-    def is_beside(self, change: Change) -> bool:
-        """Whether a change was in the windows in which this may have begun."""
-        low, high = self.span
-        return low <= (change.until or change.time) and change.time <= high
-
     def ends_with(self, change: Change) -> bool:
-        """Whether it is over soon after a change is, or may be: a holiday without an end is a day."""
-        end = (change.until or change.time + timedelta(days=1)) + _LATE * self.window
-        return bool((self.until or self.chart["end"][-1]) <= end)
+        """Whether it is over with a change, or may be; a holiday without an end is a day."""
+        end = change.until or change.time + timedelta(days=1)
+        part = (pl.col("value") - pl.col("expected")) / ((self.shift.after - self.shift.before) or 1.0)
+        late = self.chart.filter(pl.col("start") >= end + self.window).select(part.drop_nulls()).to_series()
+        return len(late) < _CALM or bool(late.mean() < _BACK)
 
 
 @dataclass(frozen=True)
 class _Case:
-    """Shifts that began together.
+    """Shifts that began together, the one that shows most exactly when first.
 
     charts   series -> segment -> its chart, of all that is watched
     """
@@ -261,26 +263,26 @@ class _Case:
             return False
         if rule.is_general and mover.shift.segment in self._apart:
             return False
-        passing = [change for change in self.changes if change.kind == rule.cause]
-        return not rule.is_passing or any(mover.is_beside(change) and mover.ends_with(change) for change in passing)
+        return not rule.is_passing or any(
+            mover.ends_with(change) for change in self.changes if change.kind == rule.cause
+        )
 
     @cached_property
     def explanation(self) -> Explanation:
-        """What the change of that series consists of whose segments are told best apart."""
-        since = min(mover.shift.since for mover in self.movers)
-        stop = max(mover.raised[1] for mover in self.movers)
-        moved = {
-            mover.detection.series.name: mover.detection.series for mover in self.movers if mover.role in _DIVISIBLE
+        """What the change of the series that moved most clearly consists of."""
+        since, stop = self.movers[0].shift.since, max(mover.raised[1] for mover in self.movers)
+        series = {mover.detection.series.name: mover.detection.series for mover in self.movers}
+        moves = {
+            name: self._moves(name, since, stop)
+            for name, own in series.items()
+            if role_of(own) in _DIVISIBLE and not own.is_test and len(self.charts[name]) > 1
         }
-        n_tried = sum(len(self.charts[name]) for name in moved)
-        found = [
-            explanation
-            for series in moved.values()
-            if not series.is_test
-            and (explanation := explain(self._moves(series.name, since, stop), n_tried))
-            and (explanation.is_mix or _is_worse(explanation.change, series.better))
-        ]
-        return max(found, key=lambda of: (of.distance, of.is_mix), default=Explanation())
+        if not moves:
+            return Explanation()
+        name = max(moves, key=lambda name: max((move.clearness for move in moves[name].values()), default=0.0))
+        explanation = explain(moves[name], sum(map(len, moves.values())))
+        is_worse = explanation.is_mix or _is_worse(explanation.change, series[name].better)
+        return explanation if is_worse else Explanation()
 
     def _moves(self, name: str, since: datetime, stop: datetime) -> dict[str, Move]:
         restarts = {
@@ -352,15 +354,17 @@ def _cases(movers: Sequence[_Mover], detections: Sequence[Detection], changes: S
         charts.setdefault(detection.series.name, {})[detection.segment] = detection.chart
     groups: list[list[_Mover]] = []
     for mover in sorted(movers, key=lambda mover: (mover.span[1] - mover.span[0], mover.shift.since)):
-        near = [group for group in groups if _overlap(group[0].span, mover.span)]
+        near = [
+            group for group in groups if _overlap(group[0].span, mover.span) and mover.raised[0] >= group[0].shift.since
+        ]
         if near:
             min(near, key=lambda group: abs(group[0].shift.since - mover.shift.since)).append(mover)
         else:
             groups.append([mover])
     for group in groups:
-        beside = [change for change in changes if any(mover.is_beside(change) for mover in group)]
-        notices = [change for change in beside if change.kind in NOTICES]
-        own = [mover for mover in group if not mover.is_restart or any(map(mover.is_beside, notices))]
+        beside = [change for change in changes if _overlap(group[0].span, (change.time, change.until or change.time))]
+        is_explained = any(change.kind in NOTICES for change in beside)
+        own = [mover for mover in group if not mover.is_restart or (is_explained and mover.is_clear)]
         if own:
             yield _Case(own, sorted(beside, key=lambda change: change.time), charts)
 
@@ -371,11 +375,12 @@ def _overlap(first: tuple[datetime, datetime], second: tuple[datetime, datetime]
 
 def _silent(detections: Sequence[Detection], monitor: str) -> list[Alert]:
     """Series that have no data any more while others have: one alert for those that fell silent in one window."""
-    whole = [own.chart for own in detections if not own.segment and own.chart["value"].null_count() < len(own.chart)]
+    logged = [own for own in detections if not own.segment and own.series.stream in _LOGGED]
+    last = max((end for own in logged if (end := _last_value(own.chart)) is not None), default=None)
     starts: dict[datetime, list[tuple[str, datetime]]] = {}
-    for detection in detections:
-        gap = None if detection.segment else _gap(detection.chart)
-        if gap is not None and any(chart.filter(pl.col("value").is_not_null())["end"][-1] >= gap[1] for chart in whole):
+    for detection in logged:
+        gap = _gap(detection.chart)
+        if gap is not None and last is not None and last >= gap[1]:
             starts.setdefault(gap[0], []).append((detection.series.name, gap[1]))
     return [
         Alert(
@@ -388,6 +393,11 @@ def _silent(detections: Sequence[Detection], monitor: str) -> list[Alert]:
         )
         for start, silent in starts.items()
     ]
+
+
+def _last_value(chart: pl.DataFrame) -> datetime | None:
+    """End of the last window with a value."""
+    return next(iter(chart.filter(pl.col("value").is_not_null())["end"].tail(1)), None)
 
 
 def _gap(chart: pl.DataFrame) -> tuple[datetime, datetime] | None:

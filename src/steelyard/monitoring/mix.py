@@ -35,6 +35,11 @@ class Move:
     error: float
     n: float
 
+    @property
+    def clearness(self) -> float:
+        """Change in standard errors."""
+        return abs(self.change) / max(self.error, 1e-12)
+
 
 @dataclass(frozen=True)
 class Explanation:

@@ -64,7 +64,7 @@ def _series_names(alert: Alert, words: Words) -> list[str]:
 
 def _since(alert: Alert, words: Words, zone: str) -> str:
     """When it began, with the interval of that, and when it ended."""
-    first = alert.shifts[0] if alert.shifts else None
+    first = alert.clearest if alert.shifts else None
     low, high = (alert.since, alert.since) if first is None else (first.since_low, first.since_high)
     key = "since" if low == high else "began"
     times = {"since": moment(alert.since, zone), "low": moment(low, zone), "high": moment(high, zone)}
