@@ -198,3 +198,15 @@ def test_an_empty_file_is_counted(tmp_path):
     (tmp_path / "log.jsonl").write_text("")
     logs = read_logs(tmp_path)
     assert (troubles(logs), logs.first) == ({"empty_file": 1}, None)
+
+
+def test_records_of_another_tool_are_read_beside_ours(tmp_path):
+    query = {"query_id": "q1", "user_query": "how?", "timestamp": at(0), "query_response_hit_ids": ["d1"]}
+    event = {"query_id": "q1", "action_name": "click", "timestamp": at(5), "client_id": "ann"}
+    (tmp_path / "ubi_events.jsonl").write_text(json.dumps(event | {"event_attributes": {"position": {"ordinal": 1}}}))
+    (tmp_path / "ubi_queries.json").write_text(json.dumps([query, query | {"query_id": None}]))
+    logs = read(tmp_path, ASKED, CLICK)
+    assert logs.n == {"impression": 1, "event": 1, "answer": 0}
+    logs = read_logs(tmp_path, now=NOW)
+    assert (logs.n, troubles(logs)) == ({"impression": 2, "event": 2, "answer": 0}, {"no_request": 1})
+    assert logs.events.collect()["position"].to_list() == [1, 1]

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Thread
@@ -188,17 +188,18 @@ class Source:
                 raise InputError(f"{self.name}: is damaged ({error}); compress or copy it again") from error
             raise
 
-    def blocks(self) -> Generator[bytes]:
+    def blocks(self, begin: int = 0) -> Generator[bytes]:
         """The content in pieces of about BLOCK_BYTES that end at line ends, without a byte order mark.
 
+        begin    bytes of the content, behind that mark, that are left out
         Raises   InputError for a line of more than LINE_BYTES.
         """
-        return self._sought_blocks() if self.is_file else self._streamed_blocks()
+        return self._sought_blocks(begin) if self.is_file else self._streamed_blocks(begin)
 
-    def _sought_blocks(self) -> Generator[bytes]:
+    def _sought_blocks(self, begin: int) -> Generator[bytes]:
         """Blocks of a plain file: look for the line end first, so that every byte is copied once."""
         with self._open_raw() as raw:
-            start = len(_BOM) if raw.read(len(_BOM)) == _BOM else 0
+            start = begin + (len(_BOM) if raw.read(len(_BOM)) == _BOM else 0)
             while True:
                 raw.seek(start + BLOCK_BYTES - 1)
                 if len(raw.readline(LINE_BYTES)) == LINE_BYTES:
@@ -211,9 +212,11 @@ class Source:
                 yield content
                 start += len(content)
 
-    def _streamed_blocks(self) -> Generator[bytes]:
+    def _streamed_blocks(self, begin: int) -> Generator[bytes]:
         with self.open() as stream:
             rest = self._guard(lambda: stream.read(len(_BOM))).removeprefix(_BOM)
+            if begin:
+                rest = self._guard(partial(_skip, stream, begin - len(rest)))
             while piece := self._guard(lambda: stream.read(BLOCK_BYTES)):
                 end = piece.rfind(b"\n") + 1
                 if end:
@@ -316,6 +319,12 @@ def strip_compression(name: str) -> tuple[str, str | None]:
         if name.lower().endswith(suffix):
             return name[: -len(suffix)], compression
     return name, None
+
+
+def _skip(stream: IO[bytes], n: int) -> bytes:
+    """Nothing, behind the next n bytes of a stream."""
+    stream.seek(n, io.SEEK_CUR)
+    return b""
 
 
 def _zstd_open(file: Any) -> object:

@@ -13,9 +13,6 @@ import polars as pl
 from steelyard.base.arrays import Ints
 from steelyard.traffic.tally import Tally
 
-LATEST = timedelta(hours=2)
-"""How long after its request an event or an answer counts.  Later ones are left out, so that a look that begins in the
-middle of a log leaves out the same ones as a look at all of it."""
 SKEW = timedelta(minutes=1)
 """How far before its request an event may be, as clocks of browsers and servers differ; it is moved to the request."""
 MANY_REQUESTS = 300
@@ -37,18 +34,19 @@ class Tables:
     answers: pl.DataFrame
 
 
-def clean(frames: Mapping[str, pl.DataFrame], gap: timedelta, tally: Tally) -> Tables:
+def clean(frames: Mapping[str, pl.DataFrame], gap: timedelta, lateness: timedelta, tally: Tally) -> Tables:
     """Tables of all records.
 
-    frames   by kind, as `Rules.schema` has them
-    gap      without a request of a user after which a new session begins
+    frames     by kind, as `Rules.schema` has them
+    gap        without a request of a user after which a new session begins
+    lateness   how long after its request an event or an answer counts
     """
     impressions = _one_a_request(_in_order(frames["impression"], tally), tally)
     impressions = _with_sessions(impressions, gap, tally).with_row_index("row")
     shown = pl.col("doc_ids").list.len().alias("n_shown")
     asked = impressions.select("key", "row", pl.col("time").alias("asked"), shown)
-    events = _events(_one_of_a_kind(_in_order(frames["event"], tally), tally), asked, tally)
-    answers = _of_requests(_one_a_request(_in_order(frames["answer"], tally), tally), asked, tally)
+    events = _events(_one_of_a_kind(_in_order(frames["event"], tally), tally), asked, lateness, tally)
+    answers = _of_requests(_one_a_request(_in_order(frames["answer"], tally), tally), asked, lateness, tally)
     own = ("key", "file", "line")
     return Tables(impressions.drop(own), events.drop(own), answers.drop(*own, "asked", "n_shown"))
 
@@ -116,15 +114,15 @@ def _one_of_a_kind(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return tally.drop("duplicate", frame, pl.Series(is_repeat))
 
 
-def _of_requests(frame: pl.DataFrame, asked: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+def _of_requests(frame: pl.DataFrame, asked: pl.DataFrame, lateness: timedelta, tally: Tally) -> pl.DataFrame:
     """Records with the row and the time of their impression; without those of none, and those that come too late."""
     frame = frame.join(asked, on="key", how="left", maintain_order="left")
     frame = tally.drop("orphan", frame, frame["row"].is_null())
-    return tally.drop("late", frame, frame["time"] > frame["asked"] + LATEST)
+    return tally.drop("late", frame, frame["time"] > frame["asked"] + lateness)
 
 
-def _events(events: pl.DataFrame, asked: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    events = _of_requests(events, asked, tally)
+def _events(events: pl.DataFrame, asked: pl.DataFrame, lateness: timedelta, tally: Tally) -> pl.DataFrame:
+    events = _of_requests(events, asked, lateness, tally)
     of_list = events["kind"].cast(pl.String) != "citation_click"
     events = tally.drop("beyond_list", events, of_list & (events["position"] > events["n_shown"]))
     ahead = events["asked"] - events["time"]

@@ -71,6 +71,10 @@ class Layout:
         """The file's columns, as they are read."""
         return {name: self.types[column] for column, name in self.names.items()}
 
+    def is_own(self, records: Sequence[Mapping[str, Any]]) -> bool:
+        """True if records have times and requests by our names or by those of SPELLINGS."""
+        return all(any(self.names[column] in record for record in records) for column in ("time", "request"))
+
     @classmethod
     def of(cls, records: Sequence[Mapping[str, Any]], kind: str | None, segments: Sequence[str]) -> Layout:
         """The layout of a file by its first records.

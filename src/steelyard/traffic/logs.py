@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
@@ -38,6 +39,7 @@ class Logs:
     sources       files that were read
     n             records of each kind that are in the tables
     first, last   earliest and latest time of an impression; None without any
+    ends          says where the files ended, for `positions`; None for tables that were not read from files
     """
 
     impressions: pl.LazyFrame
@@ -48,3 +50,13 @@ class Logs:
     n: Mapping[str, int] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
+    ends: Callable[[datetime], dict[str, Any]] | None = field(default=None, repr=False)
+
+    def positions(self, closed: datetime) -> dict[str, Any]:
+        """Where the next look reads on, once windows before `closed` are measured: `positions` of `read_logs`, as JSON.
+
+        Nothing before these places has a time at or after `closed`.  They begin earlier than it, at the first request
+        whose events may still come or whose session may still be open, so that what is at or after `closed` is read as
+        it would be with all before it.  Tables alone have none.
+        """
+        return {} if self.ends is None else self.ends(closed)

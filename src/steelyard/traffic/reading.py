@@ -2,58 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
-from steelyard.base.errors import InputError
-from steelyard.io.native import native_reader
 from steelyard.io.source import ahead
-from steelyard.io.tables import delimited
 from steelyard.traffic.cleaning import Tables, clean
 from steelyard.traffic.files import LogFile, log_files
+from steelyard.traffic.foreign.tables import Converted
 from steelyard.traffic.layout import Layout
 from steelyard.traffic.logs import Logs
-from steelyard.traffic.parsing import head_records, parse_lines, record_of, records_frame, table_records
+from steelyard.traffic.parsing import parse_lines, record_of, records_frame, table_records
+from steelyard.traffic.pieces import EVERY_LINE, Piece, pieces
+from steelyard.traffic.positions import Position, Positions
 from steelyard.traffic.records import TOLERATED, Rules, settle
-from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TABLES
+from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TABLES, TIME
 from steelyard.traffic.tally import Tally
+from steelyard.traffic.times import parse_times
 
 SESSION_GAP = timedelta(minutes=30)
 """Time without a request of a user after which the next one begins a session."""
-_HEAD_ROWS = 50
+LATENESS = timedelta(hours=2)
+"""How long after its request an event or an answer counts."""
+_BEYOND = timedelta(days=1)
+"""Times so far beyond now are mistakes, and not waited for."""
+LONGEST_SESSION = timedelta(days=1)
+"""How far back a look reads for the beginning of a session."""
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """Part of a file, not yet read.
+class _End:
+    """Where a piece lies: bytes before it and behind its last whole line, its first line and the one behind its last.
 
-    file      number of the file;   first   number of its first line or row
-    content   lines of JSON; rows of a table; or the objects of a list
+    newest   time of its newest record, usable or not
     """
 
-    file: int
     layout: Layout
+    begin: int
+    end: int
     first: int
-    content: bytes | pl.DataFrame | Sequence[Any]
-    offset: int = 0
-    is_last: bool = False
+    behind: int
+    newest: datetime | None
 
 
 @dataclass(frozen=True)
 class _Records:
-    """What a piece holds;   newest   time of its newest record"""
+    """What a piece holds."""
 
-    piece: _Piece
+    piece: Piece
     frames: Mapping[str, pl.DataFrame]
     tally: Tally
-    newest: datetime | None = None
+    newest: datetime | None
+
+    @property
+    def end(self) -> _End:
+        """Where it lies, without what it holds."""
+        piece, content = self.piece, self.piece.content
+        n_bytes = content.rfind(b"\n") + 1 if isinstance(content, bytes) else 0
+        lines = piece.first, piece.first + piece.n_lines
+        return _End(piece.layout, piece.offset, piece.offset + n_bytes, *lines, self.newest)
 
 
 @dataclass
@@ -62,96 +74,114 @@ class _Reader:
 
     files: Sequence[LogFile]
     rules: Rules
-    names: list[str] = field(default_factory=list)
+    names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.names = [f"{file.name}, {file.unit}" for file in self.files]
 
-    def pieces(self) -> Iterator[_Piece]:
-        """Pieces of all files."""
-        for number, file in enumerate(self.files):
-            yield from _PIECES.get(file.format, _tables)(file, number, self.rules.segments)
-
-    def read(self, piece: _Piece) -> _Records:
+    def read(self, piece: Piece) -> _Records:
         """The records of a piece."""
         tally = Tally(self.names)
-        raw = self._raw(piece, tally)
-        frames = settle(raw, piece.layout, piece.file, self.rules, tally) if raw.height else {}
-        times: list[Any] = [frame["time"].max() for frame in frames.values() if frame.height]
-        return _Records(piece, frames, tally, max(times, default=None))
+        raw = self.raw(piece, tally)
+        frames = dict[str, pl.DataFrame]()
+        for kind, frame in raw.items():
+            layout = replace(piece.layout, kind=kind) if kind else piece.layout
+            frames |= settle(frame, layout, self.rules, tally, piece.n_seen) if frame.height else {}
+        times: list[Any] = [self.times(frame).max() for frame in raw.values()]
+        return _Records(piece, frames, tally, max((time for time in times if time is not None), default=None))
 
-    def _raw(self, piece: _Piece, tally: Tally) -> pl.DataFrame:
+    def times(self, raw: pl.DataFrame) -> pl.Series:
+        """Times of raw records that may be waited for."""
+        column = raw["time"] if "time" in raw.columns else pl.Series([], dtype=TIME)
+        times = parse_times(column, self.rules.timezone)
+        return times.filter(times <= self.rules.latest + _BEYOND)
+
+    def raw(self, piece: Piece, tally: Tally) -> dict[str | None, pl.DataFrame]:
+        """Records as they are written, by kind where that is known."""
         name, content = self.names[piece.file], piece.content
+        if isinstance(content, Converted):
+            place = name.rpartition(",")[0]
+            tally.update(replace(trouble, example=f"{place}, {trouble.example}") for trouble in content.troubles)
+            return {kind: _placed(frame, piece.file, 0) for kind, frame in content.frames.items()}
         if isinstance(content, pl.DataFrame):
-            return table_records(content, piece.layout, piece.first)
-        if not isinstance(content, bytes):
+            frame = table_records(content, piece.layout, piece.first)
+        elif isinstance(content, bytes):
+            frame = self._lines(content, piece, tally)
+        else:
             objects = [(number, item) for number, item in enumerate(content, piece.first) if isinstance(item, dict)]
             tally.add("broken_line", len(content) - len(objects), name)
-            return records_frame([item for _, item in objects], [number for number, _ in objects], piece.layout)
+            frame = records_frame([item for _, item in objects], [number for number, _ in objects], piece.layout)
+        return {None: _placed(frame, piece.file)}
+
+    def _lines(self, content: bytes, piece: Piece, tally: Tally) -> pl.DataFrame:
+        name = self.names[piece.file]
         whole = content[: content.rfind(b"\n") + 1]
         torn = content[len(whole) :]
         if torn.strip() and record_of(torn) is None:
-            line = piece.first + whole.count(b"\n")
-            tally.add("torn_line", 1, f"{name} {line}", is_fatal=False)
+            tally.add("torn_line", 1, f"{name} {piece.first + piece.n_lines}", is_fatal=False)
             content = whole
         return parse_lines(
             content, piece.layout, piece.first, lambda line: tally.add("broken_line", 1, f"{name} {line}")
         )
 
 
-def _json_lines(file: LogFile, number: int, segments: Sequence[str]) -> Iterator[_Piece]:
-    layout = Layout.of(head_records(file.source.head), file.kind, segments)
-    line, offset = 1, 0
-    for block in file.source.blocks():
-        yield _Piece(number, layout, line, block, offset)
-        line, offset = line + block.count(b"\n"), offset + len(block)
+@dataclass(frozen=True)
+class _Ends:
+    """What is needed to say where the next look begins;   ends   of the pieces of a file, by its number"""
+
+    reader: _Reader
+    places: Sequence[Position | None]
+    ends: Mapping[int, Sequence[_End]]
+    impressions: pl.DataFrame
+    gap: timedelta
+    lateness: timedelta
+
+    def positions(self, closed: datetime) -> dict[str, Any]:
+        """As `Logs.positions`."""
+        since = self._since(closed)
+        files = {
+            file.name: self._place(file, self.ends.get(number, ()), self.places[number], since)
+            for number, file in enumerate(self.reader.files)
+        }
+        return Positions(closed, since, files).data()
+
+    def _since(self, closed: datetime) -> datetime:
+        """The time from which requests matter to a look at windows from `closed` on.
+
+        Those whose events may still come, in whole hours, which bots are told by, and those of sessions that are open.
+        """
+        hour = (closed - self.lateness).astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        is_open = pl.col("time").is_between(closed - self.gap, closed, closed="left")
+        began: Any = self.impressions.filter(is_open)["began"].min()
+        return hour if began is None else min(hour, max(began, closed - LONGEST_SESSION))
+
+    def _place(self, file: LogFile, ends: Sequence[_End], before: Position | None, since: datetime) -> Position:
+        """Where a file is read on: at its first record from `since` on; one that has no lines of JSON, as a whole."""
+        if not ends:
+            return before if before is not None and file.size == before.size else Position(file.size, file.head())
+        size, head, lines = file.size, file.head(), ends[-1].behind - 1
+        end = next((end for end in ends if end.newest is not None and end.newest >= since), None)
+        if file.format != "jsonl" or not ends[-1].end:
+            return Position(size, head, size if end is None else 0, 1, lines)
+        if end is None:
+            return Position(size, head, ends[-1].end, ends[-1].behind, lines)
+        content = next(file.source.blocks(end.begin))
+        raw = self.reader.raw(Piece(0, end.layout, end.first, content), Tally(self.reader.names))[None]
+        is_needed = parse_times(raw["time"], self.reader.rules.timezone) >= since
+        line = int(raw["line"][int(is_needed.fill_null(False).arg_true()[0])])
+        n_bytes = sum(len(before) + 1 for before in content.split(b"\n", line - end.first)[: line - end.first])
+        return Position(size, head, end.begin + n_bytes, line, lines)
 
 
-def _json_list(file: LogFile, number: int, segments: Sequence[str]) -> Iterator[_Piece]:
-    try:
-        values = orjson.loads(file.source.read())
-    except ValueError:
-        raise InputError(f"{file.name}: is no JSON; expected a list of records, or one record a line") from None
-    values = values if isinstance(values, list) else [values]
-    records = [value for value in values[:_HEAD_ROWS] if isinstance(value, dict)]
-    yield _Piece(number, Layout.of(records, file.kind, segments), 1, values)
-
-
-def _tables(file: LogFile, number: int, segments: Sequence[str]) -> Iterator[_Piece]:
-    """Pieces of CSV, TSV and Parquet."""
-    layout, row = None, 1
-    for frame in _frames(file, segments):
-        layout = layout or Layout.of(
-            frame.head(_HEAD_ROWS).to_dicts() or [dict.fromkeys(frame.columns)], file.kind, segments
-        )
-        yield _Piece(number, layout, row, frame)
-        row += frame.height
-
-
-def _frames(file: LogFile, segments: Sequence[str]) -> Iterator[pl.DataFrame]:
-    if file.format != "parquet":
-        yield from delimited(file.source, "\t" if file.format == "tsv" else ",", "run").pieces()
-        return
-    with native_reader(file.name):
-        lazy = pl.scan_parquet(file.source.path, glob=False)
-        head = lazy.head(_HEAD_ROWS).collect()
-        layout = Layout.of(head.to_dicts() or [dict.fromkeys(head.columns)], file.kind, segments)
-        columns = [name for name in dict.fromkeys(layout.names.values()) if name in head.columns]
-        batches = lazy.select(columns).collect_batches(maintain_order=True)
-        batch = next(batches, None)
-    while batch is not None:
-        yield batch
-        with native_reader(file.name):
-            batch = next(batches, None)
-
-
-_PIECES = {"jsonl": _json_lines, "json": _json_list}
+def _placed(frame: pl.DataFrame, file: int, line: int | None = None) -> pl.DataFrame:
+    number = pl.col("line") if line is None else pl.lit(line, pl.UInt32).alias("line")
+    return frame.with_columns(pl.lit(file, pl.UInt32).alias("file"), number)
 
 
 def read_logs(
     paths: str | Path | Sequence[str | Path], *, segments: Sequence[str] = (),
-    positions: Mapping[str, Any] | None = None, session_gap: timedelta = SESSION_GAP, now: datetime | None = None,
-    timezone: str = "UTC",
+    positions: Mapping[str, Any] | None = None, session_gap: timedelta = SESSION_GAP,
+    lateness: timedelta = LATENESS, now: datetime | None = None, timezone: str = "UTC",
 ) -> Logs:  # fmt: skip
     """Logs of a service: impressions, events and answers, clean and in one schema.
 
@@ -159,31 +189,43 @@ def read_logs(
     segments     further columns of impressions, which are read as texts
     positions    where the last look ended, as `Logs.positions` gives it; None reads all
     session_gap  time without a request of a user after which a new session begins, where the log names none
+    lateness     how long after its request an event or an answer counts; later ones are left out, so that a look that
+                 begins in the middle of a log leaves out the same ones as a look at all of it
     now          times more than 5 minutes beyond it are left out; None is the clock's
     timezone     IANA name: of times without an offset
     Raises       InputError for what is no log; what is wrong with records is counted in `troubles` of the result
     """
-    files = log_files([paths] if isinstance(paths, str | Path) else paths)
-    reader = _Reader(files, Rules((now or datetime.now(UTC)) + TOLERATED, timezone, _further(segments)))
+    files, last = log_files([paths] if isinstance(paths, str | Path) else paths), Positions.parse(positions)
+    latest = (now or datetime.now(UTC)) + TOLERATED
+    reader = _Reader(files, Rules(latest, last.closed, last.since, timezone, _further(segments)))
     tally = Tally(reader.names)
+    for kind, names in (
+        ("empty_file", [file.name for file in files if not file.size]),
+        ("rewritten_file", last.rewritten(files)),
+        ("missing_file", last.gone(files)),
+    ):
+        tally.add(kind, len(names), next(iter(names), ""), is_fatal=False)
+    rewritten = Position(0, "", lines=EVERY_LINE)
+    places = [last.place(file) or (rewritten if file.name in last.by_name else None) for file in files]
     frames: dict[str, list[pl.DataFrame]] = {kind: [pl.DataFrame(schema=reader.rules.schema(kind))] for kind in TABLES}
-    with closing(ahead(reader.read, reader.pieces(), workers=2)) as read:
+    ends = dict[int, list[_End]]()
+    with closing(ahead(reader.read, pieces(files, reader.rules.segments, places), workers=2)) as read:
         for records in read:
             tally.update(records.tally.by_kind.values())
+            ends.setdefault(records.piece.file, []).append(records.end)
             for kind, frame in records.frames.items():
                 frames[kind].append(frame)
-    for file in files:
-        if not file.size:
-            tally.add("empty_file", 1, file.name, is_fatal=False)
-    tables = clean({kind: pl.concat(frames.pop(kind)) for kind in TABLES}, session_gap, tally)
-    return _logs(tables, tally, files, reader.rules.segments)
+    tables = clean({kind: pl.concat(frames.pop(kind)) for kind in TABLES}, session_gap, lateness, tally)
+    return _logs(
+        tables, tally, reader, _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions
+    )
 
 
 def _further(segments: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(segments) if name not in IMPRESSIONS]
 
 
-def _logs(tables: Tables, tally: Tally, files: Sequence[LogFile], segments: Sequence[str]) -> Logs:
+def _logs(tables: Tables, tally: Tally, reader: _Reader, ends: Callable[[datetime], dict[str, Any]]) -> Logs:
     """Tables with texts in place of numbers for them, which are only put in where they are asked for."""
     impressions = tables.impressions
     request = pl.lit(impressions["request"]).gather(pl.col("row")).alias("request")
@@ -191,14 +233,15 @@ def _logs(tables: Tables, tally: Tally, files: Sequence[LogFile], segments: Sequ
     session = pl.coalesce(pl.col("session").cast(pl.String), own).alias("session")
     times: list[Any] = impressions.select("time")[[0, -1]]["time"].to_list() if impressions.height else []
     return Logs(
-        _texts(impressions, {**IMPRESSIONS, **dict.fromkeys(segments, pl.String)}, session, "is_bot"),
+        _texts(impressions, {**IMPRESSIONS, **dict.fromkeys(reader.rules.segments, pl.String)}, session, "is_bot"),
         _texts(tables.events, EVENTS, request),
         _texts(tables.answers, ANSWERS, request),
         tally.troubles,
-        [file.name for file in files],
+        [file.name for file in reader.files],
         {"impression": impressions.height, "event": tables.events.height, "answer": tables.answers.height},
         min(times, default=None),
         max(times, default=None),
+        ends,
     )
 
 

@@ -38,12 +38,16 @@ class Rules:
     """How records are read.
 
     latest     beyond which times are of the future
+    closed     windows before it are measured, so that what comes in for them now is too late; None for none
+    since      records before it were needed by an earlier look alone
     timezone   of times without one
     segments   further columns of impressions
     texts      the type that short texts are held in: a number for each
     """
 
     latest: datetime
+    closed: datetime | None = None
+    since: datetime | None = None
     timezone: str = "UTC"
     segments: Sequence[str] = ()
     texts: Any = field(default_factory=lambda: pl.Categorical(pl.Categories.random()))
@@ -63,19 +67,29 @@ class Rules:
         return self.texts if column in _COMPACT else dtype
 
 
-def settle(raw: pl.DataFrame, layout: Layout, file: int, rules: Rules, tally: Tally) -> dict[str, pl.DataFrame]:
+def settle(raw: pl.DataFrame, layout: Layout, rules: Rules, tally: Tally, n_seen: int) -> dict[str, pl.DataFrame]:
     """Raw records by kind, as `Rules.schema` says; what cannot be used is left out and counted.
 
-    file   number of the file
+    raw      columns of the layout, `file` and `line`
+    n_seen   lines of the file that an earlier look has read
     """
-    raw = unpacked(raw, layout.items).with_columns(pl.lit(file, pl.UInt32).alias("file"))
+    raw = unpacked(raw, layout.items)
     quoted = [name for name in raw.columns if raw_type(name) == NUMBER and raw.schema[name] == TEXT]
     raw = raw.with_columns(
         parse_times(_column(raw, "time"), rules.timezone).alias("time"),
         pl.col(quoted).str.strip_chars().cast(pl.Float64, strict=False),
     )
+    raw = _needed(raw, rules, tally, n_seen)
     parts = _by_kind(raw, layout.kind, tally)
     return {kind: settled(part, kind, rules, tally) for kind, part in parts.items() if part.height}
+
+
+def _needed(raw: pl.DataFrame, rules: Rules, tally: Tally, n_seen: int) -> pl.DataFrame:
+    """Records from `since` on; those that came in for windows that were measured already are counted."""
+    if rules.closed is None:
+        return raw
+    tally.note("delayed", raw, ((raw["time"] < rules.closed) & (raw["line"] > n_seen)).fill_null(False), is_fatal=True)
+    return raw.filter((raw["time"] >= rules.since).fill_null(True))
 
 
 def settled(raw: pl.DataFrame, kind: str, rules: Rules, tally: Tally) -> pl.DataFrame:
@@ -178,7 +192,7 @@ def _events(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     )
     raw = tally.drop("no_kind", raw, raw["kind"].fill_null("") == "")
     tally.note("unknown_kind", raw, ~raw["kind"].is_in(list(KINDS)))
-    position, value = raw["position"], raw["value"]
+    position = raw["position"].cast(pl.Float64)
     raw = tally.drop("bad_position", raw, (position < 1) | (position >= 2**31) | (position % 1 != 0))
     dwell = raw["kind"] == "dwell"
     raw = tally.drop("negative_dwell", raw, dwell & (raw["value"] < 0))

@@ -38,7 +38,8 @@ class Tally:
         n = int(mask.sum() or 0)
         if n:
             file, line = frame.select("file", "line").row(int(mask.arg_true()[0]))
-            self.add(kind, n, f"{self.files[file]} {line}", is_fatal=is_fatal)
+            place = f"{self.files[file]} {line}" if line else self.files[file].rpartition(",")[0]
+            self.add(kind, n, place, is_fatal=is_fatal)
         return n
 
     def drop(self, kind: str, frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
