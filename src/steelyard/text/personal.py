@@ -66,7 +66,7 @@ def mask(text: str) -> str:
     'Call [phone], version 10.0.19.1, error 0x80070005'
     """
     while spans := _spans(text):
-        pieces, end = [], 0
+        pieces, end = list[str](), 0
         for start, stop, token in spans:
             pieces += text[end:start], token
             end = stop
