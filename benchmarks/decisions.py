@@ -18,6 +18,7 @@ from benchmarks.simulated.answers import answer_table
 from benchmarks.simulated.changes import change_table, loss_table, step_table
 from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
+from benchmarks.simulated.drawing import drawing_table
 from benchmarks.simulated.drift import calibrated_table, drift_table, elsewhere_table, likeness_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
@@ -78,6 +79,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "unpaired": unpaired_table,
     "commit-runs": commit_table,
     "unpaired-labels": unpaired_label_table,
+    "drawing": drawing_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from steelyard.experiment.scorers import scorer
     from steelyard.experiment.self_testing import self_test
     from steelyard.experiment.table.scores import Scores
+    from steelyard.experiment.weighted import weighted_means
     from steelyard.gates.gating import Gate, gate
     from steelyard.gates.profiles import Profile
     from steelyard.gates.ratings import Rating, Ratings, rate
@@ -100,6 +101,7 @@ _HOMES = {
     "experiment.scorers": "scorer",
     "experiment.table.scores": "Scores",
     "experiment.self_testing": "self_test",
+    "experiment.weighted": "weighted_means",
     "data.truth": "Truth",
     "judges.people.calibration": "Calibration",
     "judges.panel": "panel",
@@ -186,6 +188,7 @@ __all__ = [
     "self_test",
     "stage",
     "weigh",
+    "weighted_means",
 ]
 
 
