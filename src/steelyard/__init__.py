@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from steelyard.reviewing.calibrating import calibrate
     from steelyard.store.entries import Entry
     from steelyard.store.store import Store
+    from steelyard.traffic.drawing import DrawnQuestions, questions_from_logs
 
 _HOMES = {
     "bench.bench": "Bench",
@@ -112,6 +113,7 @@ _HOMES = {
     "experiment.door.weighing": "Weighing",
     "store.entries": "Entry",
     "store.store": "Store",
+    "traffic.drawing": "DrawnQuestions questions_from_logs",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -131,6 +133,7 @@ __all__ = [
     "Design",
     "Diagnosis",
     "Document",
+    "DrawnQuestions",
     "DuplicateError",
     "Entry",
     "Gate",
@@ -180,6 +183,7 @@ __all__ = [
     "parse",
     "plain",
     "plan",
+    "questions_from_logs",
     "rate",
     "report",
     "review",

@@ -248,6 +248,18 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
     ],
+    "questions from-logs": [
+        (
+            "traffic.jsonl -o drawn.jsonl -n 3",
+            lambda: sy.questions_from_logs("traffic.jsonl", n=3, save="drawn.jsonl").text(lang="en", width=80),
+        ),
+        (
+            "traffic.jsonl -o drawn.jsonl -n 2 --seed 3 --pseudonymise -f json",
+            lambda: sy.questions_from_logs(
+                    ["traffic.jsonl"], n=2, seed=3, pseudonymise=True, save="drawn.jsonl"
+                ).text("json", lang="en"),
+        ),
+    ],
     "review import": [
         (
             "review/ann.json review/bob.json --into labels.json",
@@ -462,6 +474,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '{"qid": "q", "retrieved": [{"id": "c", "doc": "text", "start": 0, "end": 4}]}\n'
     )
     (demo / "text.md").write_text("A few words.")
+    asked = "".join(
+        json.dumps({"time": f"2026-11-01T0{n}:00:00Z", "request": f"r{n}", "query": query, "doc_ids": ["d"]}) + "\n"
+        for n, query in enumerate(["hours", "Hours?", "call 415-555-2671", "café", "map", "lifts"])
+    )
+    (demo / "traffic.jsonl").write_text(asked)
     lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))
     (demo / "talks.jsonl").write_text(talks, "utf-8")
@@ -527,6 +544,7 @@ def test_a_command_prints_what_python_gets(
     command: str, arguments: str, call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("STEELYARD_PSEUDONYM_KEY", "a key of the tests, long enough")
     if command in ON_CONFIGURATIONS:
         _run_once(folder)
     inputs = [TRUTH, *RUNS] if command in ON_RUNS and arguments[:1] in ("", "-") else []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.base.errors import InputError
-from steelyard.traffic.drawing import DRAWN, allocated, draw_questions, inclusion, systematic
+from steelyard.traffic.drawing import DRAWN, allocated, inclusion, questions_from_logs, systematic
 from steelyard.traffic.pseudonyms import KEY_VARIABLE
 from tests.hypothesis_profiles import examples
 from tests.traffic.made_logs import chance_rows, logs_of
@@ -23,14 +23,14 @@ def asked(*queries: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def signs(impressions: list[dict[str, Any]], **rows: Any) -> dict[str, list[str]]:
-    frame = draw_questions(logs_of(impressions, **rows), n=9).frame
+    frame = questions_from_logs(logs_of(impressions, **rows), n=9).frame
     return dict(frame.select("query", "signs").iter_rows())
 
 
 def test_queries_that_differ_in_nothing_are_one_question() -> None:
     rows = asked("Opening hours?", "opening  hours", "opening hours", "OPENING HOURS", "开馆时间？", "開館時間", " ")
     rows += asked("robot", is_bot=True)
-    drawn = draw_questions(logs_of(rows))
+    drawn = questions_from_logs(logs_of(rows))
     assert drawn.frame.select("query", "n_requests", "weight").rows() == [
         ("OPENING HOURS", 4, 4.0),
         ("开馆时间？", 2, 2.0),
@@ -55,13 +55,14 @@ def test_signs_of_failure() -> None:
     assert signs(rows, events=events) == want
     assert signs(asked("left")) == {"left": []}, "without clicks in the logs, none is missing"
     click = {"request": "opened1", "kind": "click"}
+    click = {"request": "opened1", "kind": "click"}
     answered = signs(asked("read", "opened"), events=[click], answers=[{"request": "read0", "answer": "At nine."}])
     assert answered == {"read": [], "opened": []}
 
 
 def test_the_same_seed_draws_the_same_and_weights_are_requests() -> None:
     logs = logs_of(**chance_rows(3, n=400))
-    drawn = [draw_questions(logs, n=30, seed=seed) for seed in (1, 1, 2)]
+    drawn = [questions_from_logs(logs, n=30, seed=seed) for seed in (1, 1, 2)]
     assert drawn[0].frame.equals(drawn[1].frame)
     assert not drawn[0].frame.equals(drawn[2].frame)
     frame = drawn[0].frame
@@ -106,9 +107,9 @@ def test_every_stratum_gets_some_and_none_too_many(sizes: list[int], n: int) -> 
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="no query of a person"):
-        draw_questions(logs_of(asked("robot", is_bot=True)))
+        questions_from_logs(logs_of(asked("robot", is_bot=True)))
     with pytest.raises(InputError, match="cannot speak for 2 strata"):
-        draw_questions(logs_of([*asked("a"), *asked("b", error="x")]), n=1)
+        questions_from_logs(logs_of([*asked("a"), *asked("b", error="x")]), n=1)
 
 
 def test_the_file_is_one_of_questions_and_personal_data_is_masked(
@@ -117,7 +118,7 @@ def test_the_file_is_one_of_questions_and_personal_data_is_masked(
     monkeypatch.setenv(KEY_VARIABLE, "a key of the tests, long enough")
     path = tmp_path / "questions.jsonl"
     logs = logs_of(asked("call 415-555-2671", "call 415-555-2672", "hours", language="en"))
-    draw_questions(logs, n=5, pseudonymise=True, save=path)
+    questions_from_logs(logs, n=5, pseudonymise=True, save=path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [(line["query"], line["weight"], line["language"]) for line in lines] == [
         ("call [phone]", 2.0, "en"), ("hours", 1.0, "en"),

@@ -99,5 +99,8 @@ SCALE = "0-10"
 POOL_DEPTH = 20
 """How many of each list it grades."""
 
+DRAWN = 100
+"""Questions that are drawn from logs."""
+
 TRIALS = 100
 """Of each self-test of a judge; without a failure, 95% intervals of its share end at .037."""

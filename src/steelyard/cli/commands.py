@@ -9,7 +9,7 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, history, init, judges, options, pipelines, runs, trec_eval
+from steelyard.cli import benches, history, init, judges, options, pipelines, questions, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
@@ -224,6 +224,28 @@ COMMANDS = {
             *options.MODEL, options.DRY_RUN, options.KEEP_ANSWERS, options.SHOWN_FORMAT, *options.SHOWN,
         ],
         judges.label, "steelyard.rag.labelling:label", "steelyard.judges.grading.grades:Grades",
+    ),
+    "questions from-logs": Command(
+        "Draw questions to label from the logs of a service, with the weight of each in the traffic.",
+        [
+            argument(
+                "logs", nargs="+", reads=True,
+                help="Logs: files (JSONL, CSV, Parquet) and folders of them, as `steelyard logs check` reads them.",
+            ),
+            argument(
+                "--output", "-o", type=Path, required=True, writes=True,
+                help="The questions: JSONL, with weight, stratum and signs of failure as fields.",
+            ),
+            argument("-n", type=int, default=defaults.DRAWN, metavar="N", help="How many questions, at most."),
+            argument("--seed", type=int, default=defaults.SEED, help="Of the draw."),
+            flag(
+                "--pseudonymise",
+                help="Mask e-mail, phone and identity numbers in the questions; the key for pseudonyms is in "
+                "STEELYARD_PSEUDONYM_KEY.",
+            ),
+            options.SHOWN_FORMAT, *options.SHOWN,
+        ],
+        questions.from_logs, "steelyard.traffic.drawing:questions_from_logs", "steelyard.traffic.drawing:DrawnQuestions",
     ),
     "agreement": Command(
         "How far do raters agree, people or judges? Kappa, alpha, confusion of any table of labels.",
@@ -637,6 +659,7 @@ A name of two words is that of a command in a group.
 GROUPS = {
     "review": "May the judge be believed? People decide about a sample of what it judged.",
     "history": "What was measured before? Results over time, in a store.",
+    "questions": "Where do questions come from? From the traffic of a service.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
@@ -646,7 +669,7 @@ ALONE = {"history": "history list"}
 
 SECTIONS = {
     "start": ("demo", "init", "run", "evaluate", "compare", "report", "gate"),
-    "gold": ("label", "agreement"),
+    "gold": ("questions", "label", "agreement"),
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,9 @@ from steelyard.io.write import write_text
 from steelyard.stats.samples import checked_seed
 from steelyard.text.folding import STEPS, fold
 from steelyard.traffic.logs import Logs
-from steelyard.traffic.pseudonyms import pseudonym_key, pseudonymise
+from steelyard.traffic.pseudonyms import pseudonym_key
+from steelyard.traffic.pseudonyms import pseudonymise as pseudonymised
+from steelyard.traffic.reading import read_logs
 from steelyard.traffic.requests import requests
 
 _LOW = 0.1
@@ -47,8 +49,6 @@ the answer says that it has none; nothing was opened, copied or accepted, where 
 to read; the best score is in the lowest tenth of all requests.
 """
 
-N = 100
-"""Questions that are drawn by default."""
 _HEAD = 0.5
 """Share of the requests of repeated queries that those of the head have."""
 _OFTEN = 0.5
@@ -58,8 +58,8 @@ _END = ".?!。？！…"
 
 DRAWN = pl.Schema(
     {
-        "query_id": pl.String, "query": pl.String, "language": pl.String, "n_requests": pl.Int64,
-        "weight": pl.Float64, "probability": pl.Float64, "stratum": pl.String, "signs": pl.List(pl.String),
+        "query_id": pl.String(), "query": pl.String(), "language": pl.String(), "n_requests": pl.Int64(),
+        "weight": pl.Float64(), "probability": pl.Float64(), "stratum": pl.String(), "signs": pl.List(pl.String()),
     }
 )  # fmt: skip
 """Columns of `DrawnQuestions.frame`; see there."""
@@ -102,10 +102,10 @@ class DrawnQuestions(Result):
             yield {key: value for key, value in line.items() if value not in (None, "")}
 
 
-def draw_questions(
-    logs: Logs,
+def questions_from_logs(
+    logs: Logs | str | Path | Sequence[str | Path],
     *,
-    n: Annotated[int, at_least(1)] = N,
+    n: Annotated[int, at_least(1)] = defaults.DRAWN,
     seed: int = defaults.SEED,
     save: str | Path | None = None,
     pseudonymise: bool = False,
@@ -120,16 +120,18 @@ def draw_questions(
     of any value over the questions, by weight, is without bias that over all requests (Horvitz and Thompson 1952; of
     known total, Hajek 1971).
 
-    logs          of people: bots, and requests without a query, are left out
+    logs          Logs, or files and folders as `read_logs` takes them; requests of bots, and those without a query, are
+                  left out
     n             questions, or all where there are no more; as many as there are strata at least, up to 6
     seed          of the draw
     save          a file of questions in JSONL, with weight, stratum and signs as fields of each question
     pseudonymise  mask personal data in queries; the key of the environment is needed, as for all logs
     Raises        InputError for logs without a query, and for too few questions; OutputError.
     """
-    check_arguments(draw_questions, n=n, pseudonymise=pseudonymise)
+    check_arguments(questions_from_logs, n=n, pseudonymise=pseudonymise)
     checked_seed(seed)
-    hidden = _pseudonymised(logs) if pseudonymise else logs
+    whole = logs if isinstance(logs, Logs) else read_logs(logs)
+    hidden = pseudonymised(whole, pseudonym_key()) if pseudonymise else whole
     queries = _queries(hidden)
     if not queries.height:
         raise InputError("the logs hold no query of a person, so there is no question to draw")
@@ -150,10 +152,6 @@ def draw_questions(
     if save is not None:
         write_text(save, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in result.lines))
     return result
-
-
-def _pseudonymised(logs: Logs) -> Logs:
-    return pseudonymise(logs, pseudonym_key())
 
 
 def _queries(logs: Logs) -> pl.DataFrame:
