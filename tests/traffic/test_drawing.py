@@ -24,7 +24,7 @@ def asked(*queries: str, **more: Any) -> list[dict[str, Any]]:
 
 def signs(impressions: list[dict[str, Any]], **rows: Any) -> dict[str, list[str]]:
     frame = questions_from_logs(logs_of(impressions, **rows), n=9).frame
-    return dict(frame.select("query", "signs").iter_rows())
+    return {query: said.split(", ") if said else [] for query, said in frame.select("query", "signs").iter_rows()}
 
 
 def test_queries_that_differ_in_nothing_are_one_question() -> None:

@@ -245,7 +245,8 @@ COMMANDS = {
             ),
             options.SHOWN_FORMAT, *options.SHOWN,
         ],
-        questions.from_logs, "steelyard.traffic.drawing:questions_from_logs", "steelyard.traffic.drawing:DrawnQuestions",
+        questions.from_logs, "steelyard.traffic.drawing:questions_from_logs",
+        "steelyard.traffic.drawing:DrawnQuestions",
     ),
     "agreement": Command(
         "How far do raters agree, people or judges? Kappa, alpha, confusion of any table of labels.",

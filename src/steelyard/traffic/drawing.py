@@ -59,7 +59,7 @@ _END = ".?!。？！…"
 DRAWN = pl.Schema(
     {
         "query_id": pl.String(), "query": pl.String(), "language": pl.String(), "n_requests": pl.Int64(),
-        "weight": pl.Float64(), "probability": pl.Float64(), "stratum": pl.String(), "signs": pl.List(pl.String()),
+        "weight": pl.Float64(), "probability": pl.Float64(), "stratum": pl.String(), "signs": pl.String(),
     }
 )  # fmt: skip
 """Columns of `DrawnQuestions.frame`; see there."""
@@ -73,7 +73,8 @@ class DrawnQuestions(Result):
                 query        as it was typed most often;   n_requests   how often it was asked, in any spelling
                 probability  with which it was to be drawn;   weight   n_requests / probability: so many requests it
                              speaks for
-                stratum      head, torso or tail, and "suspected" where it has signs;   signs   of SIGNS
+                stratum      head, torso or tail, and "suspected" where it has signs;   signs   names of SIGNS, in one
+                             text
     strata      one stratum a row: stratum, n_requests, n_queries, n_drawn
     n_requests  from which the questions were drawn;   n_left_out   requests of bots, and those without a query
     n_queries   different ones
@@ -97,7 +98,7 @@ class DrawnQuestions(Result):
     def lines(self) -> Iterator[dict[str, Any]]:
         """The questions as a file of questions holds them."""
         for row in self.frame.iter_rows(named=True):
-            line = {"qid": row.pop("query_id"), **row, "signs": ", ".join(row["signs"])}
+            line = {"qid": row.pop("query_id"), **row}
             del line["probability"]
             yield {key: value for key, value in line.items() if value not in (None, "")}
 
@@ -227,7 +228,7 @@ def draw(queries: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
     return drawn.select(
         pl.col("query").map_elements(content_id, return_dtype=pl.String).alias("query_id"),
         "query", "language", "n_requests", (pl.col("n_requests") / pl.col("probability")).alias("weight"),
-        "probability", "stratum", "signs",
+        "probability", "stratum", pl.col("signs").list.join(", "),
     ).sort("n_requests", "query", descending=[True, False]).cast(dict(DRAWN))  # type: ignore[arg-type]  # fmt: skip
 
 

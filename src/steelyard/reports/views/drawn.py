@@ -32,11 +32,13 @@ def _questions_sheet(drawn: DrawnQuestions, words: Words) -> Sheet:
         Column[Row](words("drawn.head.requests"), lambda row: count(row["n_requests"])),
         Column[Row](words("drawn.head.weight"), lambda row: f"{row['weight']:,.1f}"),
         Column[Row](words("drawn.head.stratum"), lambda row: stratum_text(row["stratum"], words)),
-        Column[Row](
-            words("drawn.head.signs"), lambda row: words.listed([words(f"drawn.sign.{s}") for s in row["signs"]]) or "–"
-        ),
+        Column[Row](words("drawn.head.signs"), lambda row: _signs_text(row["signs"], words)),
     ]
     return sheet_of(drawn.frame.iter_rows(named=True), columns)
+
+
+def _signs_text(signs: str, words: Words) -> str:
+    return words.listed([words(f"drawn.sign.{sign}") for sign in signs.split(", ")]) if signs else "–"
 
 
 def stratum_text(stratum: str, words: Words) -> str:
