@@ -23,6 +23,7 @@ from steelyard.history.difference import difference
 from steelyard.history.listing import list_entries, show_entry
 from steelyard.history.wear import Wear, wear
 from steelyard.judges.judging import JudgeOptions
+from steelyard.monitoring.sinks.declared import Outcome, SinkTest
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import LabelOptions
 from steelyard.rag.sweeping import Swept
@@ -120,6 +121,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "SampledReview": lambda path: sy.review.sample(QUESTIONS, SAMPLED, path / "form", labels=path / "labels.json", n=8),
     "Scores": lambda path: scores(),
     "SelfTests": lambda path: sy.self_test(n=20),
+    "SinkTest": lambda path: SinkTest("support", [Outcome("team", "slack", "", 0.3, True)]),
     "StoredEntry": lambda path: show_entry(store(path), "latest"),
     "Swept": swept,
     "Trend": lambda path: history().trend("mrr"),

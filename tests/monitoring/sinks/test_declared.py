@@ -111,7 +111,7 @@ def test_every_sink_is_tried_and_says_how_it_did(tmp_path: Path, monkeypatch: py
             '[[sink]]\ntype = "json"\npath = "a.jsonl"\n[[sink]]\ntype = "markdown"\npath = "a.md"\n',
             tmp_path,
         )
-        outcomes = declared.test_sinks(sinks, message())
+        outcomes = declared.test_sinks(sinks, message()).outcomes
     assert [(outcome.sink, outcome.error[:20]) for outcome in outcomes] == [
         ("feishu", "url_env names the en"), ("slack", ""), ("json", ""), ("markdown", "")
     ]  # fmt: skip

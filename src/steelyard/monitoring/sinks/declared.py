@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
+import polars as pl
 from pydantic import AfterValidator, BeforeValidator
 
 from steelyard.base.errors import SteelyardError
 from steelyard.base.limits import Words
 from steelyard.base.nearest import nearest
+from steelyard.base.result import Result
 from steelyard.base.settings import SettingError, validate
 from steelyard.monitoring.looking import Look
 from steelyard.monitoring.sinks.chats import DingTalk, Feishu, Slack, Webhook
@@ -74,13 +76,37 @@ def sinks_beside(sinks: Sequence[Sink], folder: Path) -> list[Sink]:
 class Outcome:
     """How a sink did.
 
-    sink, type   its name and type;   error   why it failed; empty where all is well;   seconds   that it took
+    sink, type   its name and type;   error   why it failed; empty where all is well
+    seconds      that it took;   is_sent   whether a message was for it
     """
 
     sink: str
     type: str
     error: str
     seconds: float
+    is_sent: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SinkTest(Result):
+    """A test of all sinks of a monitor, in their order."""
+
+    VIEW: ClassVar[str] = "views.sinks"
+
+    monitor: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """Those that did not take the message, or cannot be written."""
+        return [outcome for outcome in self.outcomes if outcome.error]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A sink a row: sink, type, error (empty where all is well), seconds, is_sent."""
+        texts = dict.fromkeys(("sink", "type", "error"), pl.String)
+        schema = {**texts, "seconds": pl.Float64, "is_sent": pl.Boolean}
+        return pl.DataFrame([asdict(outcome) for outcome in self.outcomes], schema)
 
 
 def write_files(sinks: Sequence[Sink], look: Look, *, report: str, now: datetime) -> list[Outcome]:
@@ -93,14 +119,12 @@ def write_files(sinks: Sequence[Sink], look: Look, *, report: str, now: datetime
     return [_outcome(sink, partial(sink.write, texts[sink.type])) for sink in files]
 
 
-def test_sinks(sinks: Sequence[Sink], message: Message) -> list[Outcome]:
-    """Send a message to every sink now, outside of the outbox; of files that show a look, try whether they can be.
-
-    Returns   how each answered, in their order
-    """
-    return [
+def test_sinks(sinks: Sequence[Sink], message: Message) -> SinkTest:
+    """Send a message to every sink now, outside of the outbox; of files that show a look, try whether they can be."""
+    outcomes = [
         _outcome(sink, partial(sink.send, message, TEST_S) if sink.TAKES_MESSAGES else sink.check) for sink in sinks
     ]
+    return SinkTest(message.monitor, outcomes)
 
 
 def _outcome(sink: Sink, act: Callable[[], None]) -> Outcome:
@@ -110,4 +134,4 @@ def _outcome(sink: Sink, act: Callable[[], None]) -> Outcome:
         error = ""
     except SteelyardError as failure:
         error = str(failure)
-    return Outcome(sink.label, sink.type, error, time.monotonic() - began)
+    return Outcome(sink.label, sink.type, error, time.monotonic() - began, sink.TAKES_MESSAGES)

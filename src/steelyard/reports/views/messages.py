@@ -1,0 +1,47 @@
+"""Messages of a monitor in the reader's language: what sinks send of an alert."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+from steelyard.monitoring.alerts import Alert
+from steelyard.monitoring.sinks.message import Message
+from steelyard.reports.views.alerts import alert_sentences
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import read_words
+
+
+def alert_message(alert: Alert, *, monitor: str, lang: str = "en", timezone: str = "UTC") -> Message:
+    """The message that an alert was raised, or that it ended: two keys, however often the alert is looked at.
+
+    timezone   IANA name, in which times are written
+    """
+    words = read_words(lang)
+    moment = "raised" if alert.until is None else "ended"
+    title, *lines = alert_sentences(alert, words, timezone=timezone)
+    examples = [
+        words(
+            "message.noted" if own.note else "message.example", text=single_line(own.text), note=single_line(own.note)
+        )
+        for own in alert.examples
+    ]
+    return Message(
+        key=f"{alert.key}-{moment}",
+        monitor=monitor,
+        time=alert.until or alert.time,
+        state=alert.state if alert.until is None else "well",
+        cause=alert.cause,
+        title=words(f"message.{moment}", monitor=single_line(monitor), title=title),
+        lines=[*lines, *([words("message.examples"), *examples] if examples else [])],
+        data=asdict(alert),
+        lang=lang,
+    )
+
+
+def trial_message(monitor: str, time: datetime, *, lang: str = "en") -> Message:
+    """The message by which sinks are tried; each time another key, so that it is sent however often."""
+    words = read_words(lang)
+    title = words("message.trial", monitor=single_line(monitor))
+    key = f"test-{time:%Y%m%dT%H%M%S%f}"
+    return Message(key, monitor, time, "well", None, title, [words("message.trial_text")], {"test": True}, lang)
