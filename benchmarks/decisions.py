@@ -25,6 +25,7 @@ from benchmarks.simulated.gates import alike_table, gate_table, needed_table, ra
 from benchmarks.simulated.histories import alarm_table, history_table, lucky_baseline_table, shape_table
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_differences import judged_table
+from benchmarks.simulated.judged_samples import judged_sample_table
 from benchmarks.simulated.leads import lead_table
 from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
@@ -60,6 +61,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "skewed-means": skewed_table,
     "repeats": repeat_table,
     "replay": replay_table,
+    "judged-sample": judged_sample_table,
     "answers": answer_table,
     "drift": drift_table,
     "drift-elsewhere": elsewhere_table,

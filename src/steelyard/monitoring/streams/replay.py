@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ class _Memory(BaseModel):
     notes: list[Note] = []
     lost: dict[str, _Lost] = {}
     outage: Shift | None = None
+    restarts: list[Shift] = []
     past: dict[str, list[tuple[datetime, float]]] = {}
 
     @classmethod
@@ -75,8 +76,9 @@ class _Memory(BaseModel):
 
     @property
     def shifts(self) -> list[Shift]:
-        """What is lost."""
-        return [*([] if self.outage is None else [self.outage]), *(lost.shift for lost in self.lost.values())]
+        """What is lost, and what moved with a change that asks for a new baseline."""
+        outage = [] if self.outage is None else [self.outage]
+        return [*outage, *(lost.shift for lost in self.lost.values()), *self.restarts]
 
     def result(self, **more: Any) -> StreamResult:
         """The look that it is left by; with what is new in it."""
@@ -107,7 +109,8 @@ def replay(
 
     Questions that the system failed on, and those whose gold is not in its index, are left out of the difference and
     counted.  Where more than half fail, the service is down: that is one point of the stream "service".  Where the
-    corpus or the judge is another than that of the baseline, nothing is tested, and a new baseline is asked for.
+    corpus or the judge is another than that of the baseline, nothing is tested, and a new baseline is asked for; levels
+    that differ by the margin are shifts with the rule "restart", which are no alarm.
 
     share    false alarms that are allowed at one look, over all measures, in (0, 1)
     memory   what the last look left;   base   folder from which paths of the settings count
@@ -252,6 +255,8 @@ class _ReplayLook:
             rows.append(self._row(pair.name, None if gain is None else pair, gain))
             if gain is not None:
                 self._follow(memory, pair, gain, len(pairs) - len(untested))
+            elif len(pair.ids) > 1:
+                memory.restarts += self._restart(pair, memory.changes)
         restarts = [code for kind, code in _RESTARTS.items() if kind in kinds]
         memory.notes += [Note(code, {"entry": entry.id, "baseline": baseline.entry.id}) for code in restarts]
         memory.examples = [example for pair in pairs if pair.name in memory.lost for example in pair.worst(answers)]
@@ -283,6 +288,12 @@ class _ReplayLook:
         old = lost.shift
         shift = pair.shift(gain, old.since, old.since_low, old.since_high, odds=old.odds) if not n_well else old
         memory.lost[pair.name] = _Lost(shift=shift, n_well=n_well)
+
+    def _restart(self, pair: _Pairs, changes: Sequence[Change]) -> Iterator[Shift]:
+        """The levels before and after a change that asks for a new baseline, where they differ by the margin."""
+        since = next((change.time for change in changes if change.kind in _RESTARTS), self.start)
+        if abs((gain := pair.gain).mean) >= self.settings.margin:
+            yield replace(pair.shift(gain, since, since, self.now, odds=1 / self.share), rule="restart")
 
     def _changes(self, entry: Entry, scores: Scores, baseline: _Baseline) -> list[Change]:
         """What is another than it was for the baseline, each at the time when that was seen first."""
@@ -327,7 +338,7 @@ SERVICE_SERIES = Series(SERVICE, "service", better="lower", scale="share")
 
 
 def _series(measure: Measure, margin: float) -> Series:
-    return Series(str(measure), "replay", better=measure.definition.direction, floor=margin, is_test=True)
+    return Series(str(measure), "replay", better=measure.definition.direction, floor=margin)
 
 
 # Pairs ---------------------------------------------------------------------------------------------------------------
