@@ -30,7 +30,7 @@ def test_a_terminal_shows_the_verdict_and_a_row_an_alert_or_a_stream(state: str,
     assert "2 records of the logs" not in shown
     assert "Careful: 38 records of the logs were left out" in shown
     if state == "alert":
-        assert lines[4].split("   ") == ["worse", "2026-11-17", "ctr +2", "0.300 → 0.240 (−0.060)"]
+        assert lines[4].split("   ") == ["5f5f5f", "worse", "2026-11-17", "ctr +2", "0.300 → 0.240 (−0.060)"]
         assert "feedback" not in shown
     assert len(lines) <= 12
 
@@ -45,9 +45,15 @@ def test_it_is_well_since_the_last_alert_ended_whatever_notices_did() -> None:
 def test_many_alerts_are_counted_and_an_ended_one_is_not_open() -> None:
     alerts = [alert(key=f"{n:032x}") for n in range(9)] + [alert(until=START + 56 * DAY), replace(ENDED, until=None)]
     lines = look("alert", alerts=alerts).text(lang="en", width=80).splitlines()
-    assert sum(line.startswith("worse") for line in lines) == 6
+    assert sum(" worse " in line for line in lines) == 6
     assert lines[0].startswith("ALERT: shop has 9 open alerts")
     assert "3 more alerts: -v" in lines
+
+
+def test_a_notice_is_said_and_is_no_alert() -> None:
+    lines = look(alerts=[replace(ENDED, until=None)]).text(lang="en", width=80).splitlines()
+    assert lines[0].startswith("Well since")
+    assert "Notice: The documents changed, and with them recall@10." in lines
 
 
 def test_one_line_a_look_while_it_stays_up() -> None:

@@ -23,6 +23,8 @@ from steelyard.traffic.logs import Trouble
 from steelyard.traffic.series import Stream
 
 _MOST_ALERTS, _MOST_NAMED = 6, 3
+KEY = 6
+"""Characters of a key, which are enough to name an alert by."""
 _GRAVITY: Mapping[State, int] = {"alert": 0, "warn": 1, "well": 2, "few": 3}
 
 
@@ -66,6 +68,10 @@ def _clock_time(at: datetime, look: MonitorLook) -> str:
 def open_alerts(look: MonitorLook) -> list[Alert]:
     """Alerts that last, but for notices."""
     return [alert for alert in look.alerts if alert.until is None and alert.state == "alert"]
+
+
+def _is_notice(alert: Alert) -> bool:
+    return alert.until is None and alert.state == "warn"
 
 
 def well_since(look: MonitorLook) -> datetime | None:
@@ -137,8 +143,10 @@ def brief_look(look: MonitorLook, form: Look) -> Iterator[Block]:
         sheet = alerts_sheet(alerts[:_MOST_ALERTS], look, words)
         more = len(alerts) - _MOST_ALERTS
         yield replace(sheet, notes=[*([words("look.more_alerts", n=more)] if more > 0 else []), *cautions])
-    elif look.streams:
-        yield replace(streams_sheet(look, words), notes=cautions)
+        return
+    notices = [words("look.notice", title=alert_sentences(own, words)[0]) for own in look.alerts if _is_notice(own)]
+    if look.streams:
+        yield replace(streams_sheet(look, words), notes=[*notices, *cautions])
     elif cautions:
         yield Text("\n".join(cautions))
 
@@ -146,6 +154,7 @@ def brief_look(look: MonitorLook, form: Look) -> Iterator[Block]:
 def alerts_sheet(alerts: Sequence[Alert], look: MonitorLook, words: Words) -> Sheet:
     """A row an alert: its probable cause, since when, what moved most, and by how much."""
     columns = [
+        Column[Alert](words("look.head.key"), lambda alert: alert.key[:KEY]),
         Column[Alert](words("look.head.alert"), lambda alert: words(f"look.cause.{alert.cause}")),
         Column[Alert](words("look.head.since"), lambda alert: moment(alert.since, look.timezone)),
         Column[Alert](
@@ -241,10 +250,10 @@ def alert_section(alert: Alert, n: int, look: MonitorLook, words: Words) -> Sect
 
 def status_text(alert: Alert, zone: str, words: Words) -> str:
     """Whether an alert is open, a notice, or over, and when it was raised."""
-    raised = moment(alert.time, zone)
+    values = {"key": alert.key[:KEY], "time": moment(alert.time, zone)}
     if alert.until is not None:
-        return words("look.page.ended", until=moment(alert.until, zone), time=raised)
-    return words(f"look.page.{'alert' if alert.state == 'alert' else 'warn'}", time=raised)
+        return words("look.page.ended", until=moment(alert.until, zone), **values)
+    return words(f"look.page.{'alert' if alert.state == 'alert' else 'warn'}", **values)
 
 
 def series_sheet(look: MonitorLook, words: Words) -> Sheet:
