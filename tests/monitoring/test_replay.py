@@ -17,6 +17,7 @@ from steelyard.monitoring.streams.asking import ReplayTable
 from steelyard.monitoring.streams.replay import replay
 from steelyard.monitoring.streams.result import StreamResult
 from steelyard.store.store import Store
+from tests.rag.small import write
 
 N, SHARE, DAY = 40, 1 / 1200, timedelta(days=1)
 FIRST = datetime(2026, 11, 2, 6, tzinfo=UTC)
@@ -220,3 +221,18 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path, settings: dict[str
 def test_a_damaged_memory_is_as_good_as_none(service: Service) -> None:
     service.memory = {"time": "yesterday", "lost": 3}
     assert service.look().state == "well"
+
+
+def test_a_pipeline_is_replayed_with_its_truth_apart(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "live.toml").write_text('documents = "documents"\nquestions = "questions.jsonl"\n')
+    (tmp_path / "truth.qrels").write_text("q1 0 scales.txt 1\nq2 0 sea.txt 1\nq3 0 茶.txt 1\n")
+    table = validate(ReplayTable, {"questions": "questions.jsonl", "system": "live.toml", "truth": "truth.qrels"})
+    store, memory, states = Store(tmp_path / "history.db"), dict[str, Any](), []
+    for day in range(2):
+        look = replay(table, store, monitor="m", now=FIRST + day * DAY, share=SHARE, memory=memory, base=tmp_path)
+        memory = dict(look.memory)
+        states.append(look.state)
+        store.accept("latest", who="us", why="", time=FIRST)
+    assert states == ["few", "well"]
+    assert not (tmp_path / "runs").exists()
