@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.io.source import Source
+from steelyard.io.traces.reading import _values, read_traces, trace_format
 from steelyard.traffic.foreign.formats import FOREIGN, foreign_format
 from steelyard.traffic.foreign.tables import Converted
 from steelyard.traffic.schema import TABLES
@@ -48,6 +50,26 @@ def test_cases(row: dict[str, Any]) -> None:
     for batch in converted:
         assert {kind: frame.schema for kind, frame in batch.frames.items()} == dict(TABLES)
     assert plain(converted) == row["want"], row["comment"]
+
+
+TRACES = {
+    "otel": ["otel_genai.json", "openinference.json", "spans_flat.jsonl"], "phoenix": ["phoenix.csv", "phoenix.jsonl"],
+    "langfuse": ["langfuse.json", "langfuse.csv", "langfuse_observations.jsonl"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, files in TRACES.items() for file in files])
+def test_traces_say_what_evaluation_reads_from_them(name: str, file: str) -> None:
+    source = Source(CASES.parent / "traces" / file)
+    records = [*_values(source, source.suffix[1:])]
+    assert foreign_format(records) == name
+    said = plain([*FOREIGN[name].convert([records])])
+    lines = [line for _, line in read_traces(source, source.suffix[1:], trace_format(source, source.suffix[1:])).lines]
+    assert [row.get("query") for row in said["impression"]] == [line.get("query") for line in lines]
+    assert [row["request"] for row in said["impression"]] == [line["trace_id"] for line in lines]
+    shown = [len(row["doc_ids"]) if "doc_ids" in row else None for row in said["impression"]]
+    assert shown == [len(line["retrieved"]) if line.get("retrieved") is not None else None for line in lines]
+    assert [row["answer"] for row in said["answer"]] == [line["answer"] for line in lines if "answer" in line]
 
 
 @pytest.mark.parametrize("name", FOREIGN)

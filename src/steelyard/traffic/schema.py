@@ -57,3 +57,7 @@ KINDS: Mapping[str, str] = {
     "good_abandon": "the user left satisfied without a click, as the service knows it",
 }
 """Kinds of events, and what they say.  Others stay in the log, and are counted as unknown."""
+
+SCORE = "score:"
+"""Before the name of a score that an evaluator of the service gave an answer: an event of kind "score:faithfulness", whose
+value is the score."""

@@ -17,13 +17,14 @@ _QUESTIONS = ("query_id", "question_id", "qid", "dataset_item_id", "datasetItemI
 
 def turns(objects: Iterable[Any]) -> Iterator[Turn]:
     """Turns of traces, with their observations beneath, beside or without them."""
-    return span_turns(_spans(objects))
+    return span_turns(spans(objects))
 
 
-def _spans(objects: Iterable[Any]) -> Iterator[Span]:
+def spans(objects: Iterable[Any]) -> Iterator[Span]:
+    """Spans of traces and of their observations."""
     for value in objects:
         if isinstance(value, list):
-            yield from _spans(value)
+            yield from spans(value)
         elif isinstance(value, Mapping):
             yield from _spans_of(value)
 
@@ -60,6 +61,7 @@ def _span(fields: Mapping[str, Any], *, is_trace: bool, top: Mapping[str, Any] |
     end = values.seconds(values.first(fields, ("endTime", "end_time")))
     if end is None and is_trace and start is not None and latency is not None:
         end = start + latency
+    costs = values.mapping(values.first(fields, ("costDetails", "cost_details")))
     role = "other" if is_trace else role_named(fields.get("type"))
     into, out = (None if (n := values.number(count)) is None else int(n) for count in tokens)
     return Span(
@@ -75,6 +77,11 @@ def _span(fields: Mapping[str, Any], *, is_trace: bool, top: Mapping[str, Any] |
         error=_error(fields),
         query_id=values.text(values.first({**metadata, **fields}, _QUESTIONS)),
         conversation=values.text(values.first(fields, ("sessionId", "session_id"))),
+        user=values.text(values.first(fields, ("userId", "user_id"))),
+        version=values.text(values.first(fields, ("release", "version"))),
+        cost_usd=values.number(
+            values.first({**costs, **fields}, ("totalCost", "total_cost", "calculatedTotalCost", "total"))
+        ),
         gaps=frozenset({"truncated"} if any(map(values.is_cut, (fields.get("input"), fields.get("output")))) else ()),
     )
 

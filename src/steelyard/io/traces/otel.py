@@ -42,33 +42,45 @@ _CONVERSATIONS = (
 )  # fmt: skip
 _QUESTIONS = ("query_id", "question_id", "qid", "metadata.query_id", "metadata.question_id", "metadata.qid",
               "langfuse.experiment.item.id", "ai.observability.input_id")  # fmt: skip
+_USERS = ("user.id", "enduser.id", "langfuse.user.id", "traceloop.association.properties.user_id")
+_COSTS = ("gen_ai.usage.cost", "llm.cost.total", "gen_ai.cost.total_cost", "operation.cost")
+_VERSIONS = ("service.version", "langfuse.release", "langfuse.version")
 _ERRORS = ("exception.message", "error.type")
+_OF_OTLP = {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics"}
 _MOST_PARTS = 12
 """Dots in the name of an attribute beyond which it is not divided."""
 
 
 def turns(objects: Iterable[Any]) -> Iterator[Turn]:
     """Turns of the values of a file: objects with `resourceSpans`, spans, lists of these, rows of a frame."""
-    return span_turns(_span(span, number) for number, span in enumerate(_spans(objects)))
+    return span_turns(spans(objects))
 
 
-def _spans(objects: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+def spans(objects: Iterable[Any], *, first: int = 0) -> Iterator[Span]:
+    """Spans of these values, in their order;   first   number of the first one, which names one without ids."""
+    return (_span(span, number) for number, span in enumerate(records(objects), first))
+
+
+def records(objects: Iterable[Any], signal: str = "Spans") -> Iterator[Mapping[str, Any]]:
+    """Spans as they are written, each with its `resource`; with signal "Logs" records of logs."""
+    snake = signal.lower()
     for value in objects:
         if isinstance(value, list):
-            yield from _spans(value)
+            yield from records(value, signal)
         elif not isinstance(value, Mapping):
             continue
-        elif (resources := _listed(value, "resourceSpans", "resource_spans")) is not None:
+        elif (resources := _listed(value, f"resource{signal}", f"resource_{snake}")) is not None:
             yield from (
-                span
+                {**record, "resource": resource.get("resource")}
                 for resource in resources
-                for scope in _listed(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans") or ()
-                for span in _listed(scope, "spans") or ()
-                if isinstance(span, Mapping)
+                for scope in _listed(resource, f"scope{signal}", f"scope_{snake}", f"instrumentationLibrary{signal}")
+                or ()
+                for record in _listed(scope, "spans", "logRecords", "log_records") or ()
+                if isinstance(record, Mapping)
             )
-        elif (spans := _listed(value, "spans", "data")) is not None and "attributes" not in value:
-            yield from _spans(spans)
-        else:
+        elif (inner := _listed(value, "spans", "data")) is not None and "attributes" not in value:
+            yield from records(inner, signal)
+        elif not _OF_OTLP & value.keys():
             yield value
 
 
@@ -79,35 +91,45 @@ def _listed(value: Any, *keys: str) -> list[Any] | None:
 
 def _span(span: Mapping[str, Any], number: int) -> Span:
     """A span of any of these forms; one without ids is a trace by itself."""
-    fields = _attributes(span)
-    kind = _first(fields, _KINDS) or span.get("span_kind")
+    fields = attributes(span)
+    kind = first_of(fields, _KINDS) or span.get("span_kind")
     context = values.mapping(span.get("context"))
     trace_id = values.first(span, ("traceId", "trace_id", "context.trace_id")) or context.get("trace_id")
     span_id = values.first(span, ("spanId", "span_id", "context.span_id")) or context.get("span_id")
-    documents = _first(fields, _DOCUMENTS)
-    is_cut = any(values.is_cut(value) for value in (documents, _first(fields, _INPUTS), _first(fields, _OUTPUTS)))
+    documents = first_of(fields, _DOCUMENTS)
+    is_cut = any(values.is_cut(value) for value in (documents, first_of(fields, _INPUTS), first_of(fields, _OUTPUTS)))
     dropped = values.number(values.first(span, ("droppedAttributesCount", "dropped_attributes_count")))
-    given = _first(fields, ("reranker.input_documents",))
+    given = first_of(fields, ("reranker.input_documents",))
     return Span(
         values.text(trace_id) or values.text(span_id) or f"span {number + 1}",
         values.text(span_id) or f"span {number + 1}",
         values.text(values.first(span, ("parentSpanId", "parent_span_id", "parent_id"))),
         role_named(kind),
-        _first(fields, _INPUTS),
-        _first(fields, _OUTPUTS),
+        first_of(fields, _INPUTS),
+        first_of(fields, _OUTPUTS),
         None if documents is None else items_in(documents),
         None if given is None else items_in(given),
         values.seconds(values.first(span, ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"))),
         values.seconds(values.first(span, ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"))),
         _tokens(fields),
         _error(span, fields),
-        values.text(_first(fields, _QUESTIONS)),
-        values.text(_first(fields, _CONVERSATIONS)),
+        values.text(first_of(fields, _QUESTIONS)),
+        values.text(first_of(fields, _CONVERSATIONS)),
+        values.text(first_of(fields, _USERS)),
+        values.text(first_of(fields, _VERSIONS)) or _version(span),
+        values.number(first_of(fields, _COSTS)),
         frozenset(name for name, has in (("truncated", is_cut), ("dropped", bool(dropped))) if has),
     )
 
 
-def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
+def _version(span: Mapping[str, Any]) -> str | None:
+    """Version of the service that wrote a span."""
+    resource = values.mapping(span.get("resource")).get("attributes")
+    held = _key_values(resource) if isinstance(resource, list) else values.mapping(resource)
+    return values.text(held.get("service.version"))
+
+
+def attributes(span: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of a span and of its events, nested by the dots in their names."""
     own = span.get("attributes")
     flat = _key_values(own) if isinstance(own, list) else dict(own) if isinstance(own, Mapping) else values.mapping(own)
@@ -169,7 +191,7 @@ def _nested(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return tree
 
 
-def _first(tree: Mapping[str, Any], names: Iterable[str]) -> Any:
+def first_of(tree: Mapping[str, Any], names: Iterable[str]) -> Any:
     """The value of the first attribute of these names that has one."""
     for name in names:
         value: Any = tree
@@ -183,7 +205,7 @@ def _first(tree: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _tokens(fields: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    counts = (values.number(_first(fields, names)) for names in _TOKENS)
+    counts = (values.number(first_of(fields, names)) for names in _TOKENS)
     into, out = (None if count is None else int(count) for count in counts)
     return into, out
 
@@ -197,4 +219,4 @@ def _error(span: Mapping[str, Any], fields: Mapping[str, Any]) -> str | None:
     message = values.first(span, ("status_message", "statusMessage")) or values.first(
         status, ("message", "description")
     )
-    return values.text(message) or values.text(_first(fields, _ERRORS)) or "failed"
+    return values.text(message) or values.text(first_of(fields, _ERRORS)) or "failed"

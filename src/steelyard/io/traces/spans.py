@@ -48,7 +48,8 @@ class Span:
     start, end  seconds since 1970
     tokens      of the input and of the output
     error       why it failed
-    query_id, conversation   where it names them
+    query_id, conversation, user, version   where it names them; version is that of the service
+    cost_usd    of the call
     gaps        what its reader has seen to be lacking
     """
 
@@ -66,6 +67,9 @@ class Span:
     error: str | None = None
     query_id: str | None = None
     conversation: str | None = None
+    user: str | None = None
+    version: str | None = None
+    cost_usd: float | None = None
     gaps: frozenset[str] = frozenset()
 
     @cached_property
@@ -118,6 +122,9 @@ class _Tree:
             start=root.start,
             latency_ms=self._latency(root, retrieval, generation),
             tokens=self._tokens(),
+            user=next((span.user for span in self.spans if span.user), None),
+            version=next((span.version for span in self.spans if span.version), None),
+            cost_usd=self._cost(),
             error=root.error or next((span.error for span in self.spans if span.error and answer is None), None),
             gaps=self._gaps(retrieval, question, answer),
         )
@@ -188,14 +195,22 @@ class _Tree:
 
     def _tokens(self) -> dict[str, int]:
         """Tokens of all models in sum, but for those that other models called; else those of the trace as a whole."""
-        models = [span for span in self.spans if span.role == "generate"]
-        models = [span for span in models if not any(above.role == "generate" for above in self._ancestors(span))]
-        counted = [span for span in models if span.tokens != (None, None)] or self.spans[:1]
+        counted = [span for span in self._models() if span.tokens != (None, None)] or self.spans[:1]
         sums = {
             name: [own for span in counted if (own := span.tokens[place]) is not None]
             for place, name in enumerate(("input", "output"))
         }
         return {name: sum(own) for name, own in sums.items() if own}
+
+    def _cost(self) -> float | None:
+        """Cost of the same models in sum, else that of the trace as a whole."""
+        costs = [span.cost_usd for span in self._models() if span.cost_usd is not None]
+        return sum(costs) if costs else self.spans[0].cost_usd
+
+    def _models(self) -> list[Span]:
+        """Calls of models, but for those within other calls."""
+        models = [span for span in self.spans if span.role == "generate"]
+        return [span for span in models if not any(above.role == "generate" for above in self._ancestors(span))]
 
     def _gaps(self, retrieval: Span | None, question: str | None, answer: str | None) -> frozenset[str]:
         gaps = {gap for span in self.spans for gap in span.gaps}

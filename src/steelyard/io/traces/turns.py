@@ -28,6 +28,7 @@ class Turn:
     start         seconds since 1970, by which the turns of a conversation are ordered; None where it is not known
     latency_ms    milliseconds of retrieve, rerank, generate and in total, as far as they are known
     tokens        input and output tokens, as far as they are known
+    user, version, cost_usd   who asked, the version of the service, and what it cost, where the trace says so
     error         why the system failed
     gaps          further gaps that a reader has seen, such as "orphans"
     """
@@ -43,6 +44,9 @@ class Turn:
     start: float | None = None
     latency_ms: Mapping[str, float] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)
+    user: str | None = None
+    version: str | None = None
+    cost_usd: float | None = None
     error: str | None = None
     gaps: frozenset[str] = frozenset()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +22,8 @@ class Converted:
     """What one batch of records gave.
 
     frames     by kind of record, as TABLES has them; a time is null where the record names none that can be read
-    troubles   what could not be placed, once by kind; `example` is a number of a record, from 1 over all batches
+    troubles   what could not be placed, once by kind; `example` is the number of a record, from 1 over all
+               batches, or a trace
     """
 
     frames: Mapping[str, pl.DataFrame]
@@ -52,12 +53,12 @@ class Gathered:
         """Add a row; `time` in seconds since 1970."""
         self.rows[table].append({**row, "time": _microseconds(row.get("time"))})
 
-    def miss(self, kind: str, number: int, *, is_fatal: bool = True) -> None:
-        """Count a record that could not be placed, or only in part;   number   of the record, from 1."""
-        first = self.troubles.get(kind)
-        self.troubles[kind] = Trouble(
-            kind, 1 if first is None else first.n + 1, f"record {number}" if first is None else first.example, is_fatal
+    def miss(self, kind: str, where: int | str, *, is_fatal: bool = True) -> None:
+        """Count a record that could not be placed, or only in part;   where   its number, from 1, or what it is."""
+        first = self.troubles.get(kind) or Trouble(
+            kind, 0, f"record {where}" if isinstance(where, int) else where, is_fatal
         )
+        self.troubles[kind] = replace(first, n=first.n + 1)
 
     def take(self) -> Converted:
         """The rows as tables, and the troubles; nothing is left of either."""
