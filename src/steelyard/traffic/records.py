@@ -12,7 +12,7 @@ import polars as pl
 from steelyard.text.scripts import IDEOGRAPHS, ZH_SHARE
 from steelyard.traffic.layout import NUMBER, RECORD_TYPES, TEXT, Layout, raw_type
 from steelyard.traffic.parsing import unpacked
-from steelyard.traffic.schema import IMPRESSIONS, KINDS, TABLES
+from steelyard.traffic.schema import IMPRESSIONS, KINDS, SCORE, TABLES
 from steelyard.traffic.tally import Tally
 from steelyard.traffic.times import parse_times
 
@@ -191,7 +191,7 @@ def _events(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
         pl.coalesce(pl.col("value"), pl.lit(kind).replace_strict(_THUMBS, default=None, return_dtype=pl.Float64)),
     )
     raw = tally.drop("no_kind", raw, raw["kind"].fill_null("") == "")
-    tally.note("unknown_kind", raw, ~raw["kind"].is_in(list(KINDS)))
+    tally.note("unknown_kind", raw, ~(raw["kind"].is_in(list(KINDS)) | raw["kind"].str.starts_with(SCORE)))
     position = raw["position"].cast(pl.Float64)
     raw = tally.drop("bad_position", raw, (position < 1) | (position >= 2**31) | (position % 1 != 0))
     dwell = raw["kind"] == "dwell"

@@ -59,5 +59,5 @@ KINDS: Mapping[str, str] = {
 """Kinds of events, and what they say.  Others stay in the log, and are counted as unknown."""
 
 SCORE = "score:"
-"""Before the name of a score that an evaluator of the service gave an answer: an event of kind "score:faithfulness", whose
-value is the score."""
+"""Before the name of a score that an evaluator of the service gave an answer: the kind of such an event is
+"score:faithfulness", its value is the score."""
