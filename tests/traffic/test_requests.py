@@ -36,7 +36,7 @@ def test_the_next_request_of_a_session_in_other_words_is_a_reformulation(seconds
         {"request": "4", "query": behind, "time": seconds},
         {"request": "5", "query": before + " more", "time": seconds + 1},  # neither session nor user
     ]
-    said = requests(logs_of(rows), ["is_reformulated"]).collect()["is_reformulated"]
+    said = requests(logs_of(rows), ["request", "is_reformulated"]).sort("request").collect()["is_reformulated"]
     assert said.to_list() == [want, False, False, False, False]
 
 
@@ -104,9 +104,10 @@ def test_answers_are_abstentions_by_the_log_or_by_the_function_handed_in():
         {"request": "b", "answer": "I do not know."},
     ]
     logs = logs_of([{"request": r} for r in "abc"], (), answers)
-    assert requests(logs, ["has_abstained", "n_citations"]).collect().rows() == [(False, 2), (None, None), (None, None)]
-    said = requests(logs, ["has_abstained"], abstains=lambda texts: texts.str.contains("not know")).collect()
-    assert said["has_abstained"].to_list() == [False, True, None]
+    logged = requests(logs, ["request", "has_abstained", "n_citations"]).sort("request").collect()
+    assert logged.drop("request").rows() == [(False, 2), (None, None), (None, None)]
+    said = requests(logs, ["request", "has_abstained"], abstains=lambda texts: texts.str.contains("not know"))
+    assert said.sort("request").collect()["has_abstained"].to_list() == [False, True, None]
 
 
 def test_judged_results_are_counted_for_queries_with_labels():
@@ -128,4 +129,5 @@ def test_an_unknown_column_is_refused_with_the_nearest():
 def test_a_column_is_the_same_alone_and_with_all_others(seed, wanted):
     logs = logs_of(**chance_rows(seed, n=40))
     names = sorted(wanted)
-    assert requests(logs, names).collect().equals(requests(logs).select(names).collect())
+    alone = requests(logs, ["request", *names]).sort("request").collect()
+    assert alone.equals(requests(logs).select("request", *names).sort("request").collect())

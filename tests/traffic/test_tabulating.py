@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.base.errors import InputError
 from steelyard.traffic.requests import requests
-from steelyard.traffic.tabulating import LEAST_UNITS, tabulate
+from steelyard.traffic.tabulating import LEAST_UNITS, per_user, series, tabulate
 from steelyard.traffic.windows import Windows, time_of
 from tests.hypothesis_profiles import examples
 from tests.traffic.made_logs import START, chance_rows, logs_of
@@ -69,7 +69,7 @@ def naive(name, rows):
 def test_points_are_those_of_loops_over_windows_segments_and_users(seed):
     logs = logs_of(**chance_rows(seed))
     points = tabulate(logs, HOURLY, MEASURES, ["language"])
-    rows = requests(logs).with_columns(requests(logs, ["clicks@2"]).collect()).collect().to_dicts()
+    rows = requests(logs).join(requests(logs, ["request", "clicks@2"]), on="request").collect().to_dicts()
     windows = sorted({(row["start"], row["end"]) for row in points.to_dicts()})
     for point in points.to_dicts():
         name, _, value = point["segment"].partition("=")
@@ -156,3 +156,19 @@ def test_few_values_have_no_percentile_in_their_tail():
 def test_measures_and_segments_that_are_none_are_refused(measures, segments, message):
     with pytest.raises(InputError, match=message):
         tabulate(logs_of([{"request": "a"}]), HOURLY, measures, segments)
+
+
+def test_sums_of_users_add_up_to_the_value_and_series_say_what_points_are():
+    rows = chance_rows(3)
+    logs = logs_of(**rows)
+    for measure in ("ctr", "cost_usd", "clicks@2"):
+        sums = per_user(logs, measure)
+        value = sums["numerator"].sum() / sums["denominator"].sum()
+        (point,) = tabulate(logs, Windows.parse("1d"), [measure]).to_dicts()
+        assert value == point["value"]
+        assert sums.select("arm", "unit").is_unique().all()
+    assert [item.name for item in series(logs)] == tabulate(logs, HOURLY)["series"].unique(
+        maintain_order=True
+    ).to_list()
+    with pytest.raises(InputError, match="no sums per user"):
+        per_user(logs, "latency_ms:p95")

@@ -7,28 +7,25 @@ values are rounded to multiples of a small power of two, so that their sums are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
 import numpy as np
 import polars as pl
-from polars import selectors
 
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.errors import InputError, quoted
-from steelyard.traffic.estimates import Estimates, percentiles, ratios, totals
+from steelyard.traffic.estimates import Estimates, Units, percentiles, ratios, totals
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.measures import Percentile, Quantity, Ratio, measurable, traffic_measures
 from steelyard.traffic.requests import Abstains, column_type, requests
 from steelyard.traffic.schema import TIME
-from steelyard.traffic.series import POINTS
+from steelyard.traffic.series import POINTS, Series
 from steelyard.traffic.windows import Windows
 
 LEAST_UNITS = 10
 """Users that a ratio or a percentile must come from; a window with fewer has none."""
 _MOST_VALUES = 1000
-_N = "n_requests"
 
 
 def tabulate(
@@ -61,17 +58,46 @@ def tabulate(
     frame = requests(logs, ["time", "unit", *segments, *columns.roots()], judged=judged, abstains=abstains)
     rows = _read(frame, columns, segments, after, until)
     starts, ends = windows.bounds(np.sort(rows["time"].to_physical().to_numpy()), after=after, until=until)
-    rows = _in_windows(rows, starts, ends)
-    units = rows.group_by("window", *segments, "unit").agg(
-        pl.len().cast(pl.Int64).alias(_N), pl.col(columns.added()).sum()
-    )
+    coded = _Coded(rows, segments, columns, starts, ends)
     frames = [pl.DataFrame(schema=POINTS)]
     for segment in ("", *segments):
-        part = _Part.of(segment, rows, units, n_windows=len(starts))
+        part = _Part(segment, coded)
         estimates = [_estimates(quantity, part, columns) for quantity in quantities]
         frames += [_points(spec, part, item, starts, ends) for spec, item in zip(specs, estimates, strict=True)]
     place = pl.col("series").replace_strict(specs, list(range(len(specs))), return_dtype=pl.Int64)
     return pl.concat(frames).sort(place, "segment", "start")
+
+
+def series(logs: Logs, measures: Iterable[str] | None = None) -> list[Series]:
+    """What the measures of points are: the same ones, in the same order, as `tabulate` gives points of.
+
+    Raises   InputError for measures that are none
+    """
+    specs = measurable(logs) if measures is None else list(dict.fromkeys(measures))
+    return [measure.series for measure in traffic_measures(specs, partial(column_type, logs))]
+
+
+def per_user(
+    logs: Logs, measure: str, by: Sequence[str] = ("arm",), *, judged: pl.DataFrame | None = None,
+    abstains: Abstains | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Sums of a measure of each user, from which tests of ratios are computed.
+
+    measure   a ratio or a mean, such as "ctr" or "cost_usd";   by   columns of impressions: a user has a row in each
+    Returns   columns of `by`, unit, numerator and denominator, sorted by `by` and unit
+    Raises    InputError for a percentile or a total, which have no sums per user
+    """
+    (resolved,) = traffic_measures([measure], partial(column_type, logs))
+    if not isinstance(resolved.quantity, Ratio):
+        raise InputError(f"measure {quoted(measure)} has no sums per user; expected a share or a mean")
+    columns = _Columns([resolved.quantity])
+    frame = requests(logs, ["unit", *by, *columns.roots()], judged=judged, abstains=abstains)
+    parts = columns.rounded(frame)
+    sums = frame.group_by(*by, "unit").agg(
+        parts[name].sum().cast(pl.Float64).alias(part)
+        for name, part in zip(columns.names(resolved.quantity), ("numerator", "denominator"), strict=True)
+    )
+    return sums.sort(*by, "unit").collect()
 
 
 class _Columns:
@@ -104,6 +130,17 @@ class _Columns:
         """Names of those that are added."""
         return [name for name, (_, step) in self.columns.items() if step is not None]
 
+    def rounded(self, frame: pl.LazyFrame) -> dict[str, pl.Expr]:
+        """The columns, those that are added rounded to their step."""
+        parts = {name: column for name, (column, _) in self.columns.items()}
+        types = frame.select(**parts).collect_schema()
+        for name, (_, step) in self.columns.items():
+            if types[name].is_float() and step is not None:
+                parts[name] = (parts[name] / step).round() * step
+            elif types[name].is_integer():
+                parts[name] = parts[name].cast(pl.Int64)
+        return parts
+
 
 def _read(
     frame: pl.LazyFrame, columns: _Columns, segments: Sequence[str], after: datetime | None, until: datetime | None
@@ -113,92 +150,98 @@ def _read(
         frame = frame.filter(pl.col("time") >= after)
     if until is not None:
         frame = frame.filter(pl.col("time") < until)
-    parts = {name: column for name, (column, _) in columns.columns.items()}
-    types = frame.select(**parts).collect_schema()
-    for name, (_, step) in columns.columns.items():
-        if types[name].is_float() and step is not None:
-            parts[name] = (parts[name] / step).round() * step
-        elif types[name].is_integer():
-            parts[name] = parts[name].cast(pl.Int64)
-    return frame.select("time", *segments, unit=pl.col("unit").cast(pl.Categorical).to_physical(), **parts).collect()
+    parts = columns.rounded(frame)
+    unit = pl.col("unit").cast(pl.Categorical).to_physical()
+    return frame.select("time", *segments, unit=unit, **parts).collect()
 
 
-def _in_windows(rows: pl.DataFrame, starts: Ints, ends: Ints) -> pl.DataFrame:
-    """The rows of a window, with its number in place of their time."""
-    times = rows["time"].to_physical().to_numpy()
-    window = np.searchsorted(starts, times, side="right") - 1
-    is_inside = window >= 0
-    is_inside[is_inside] = times[is_inside] < ends[window[is_inside]]
-    return rows.drop("time").with_columns(window=pl.Series(window, dtype=pl.Int32)).filter(is_inside)
+class _Coded:
+    """Requests within windows, as numbers.
+
+    window, unit   (n,) of each request
+    codes          place of each request's value among the values of a segment, or their number for null, and those
+    numbers        (n,) of each column that is added; 0 for null
+    ordered        for each column of a percentile, the requests that have a value, ascending by it, and the values
+    """
+
+    def __init__(
+        self, rows: pl.DataFrame, segments: Sequence[str], columns: _Columns, starts: Ints, ends: Ints
+    ) -> None:
+        times = rows["time"].to_physical().to_numpy()
+        window = np.searchsorted(starts, times, side="right") - 1
+        is_inside = window >= 0
+        is_inside[is_inside] = times[is_inside] < ends[window[is_inside]]
+        self.n_windows, self.window, rows = len(starts), window[is_inside], rows.filter(is_inside)
+        self.unit = rows["unit"].to_numpy().astype(np.int64)
+        self.codes = {name: _codes(rows[name]) for name in segments}
+        added = columns.added()
+        self.numbers = {name: rows[name].fill_null(0).to_numpy() for name in added}
+        self.ordered = {name: _ordered(rows[name]) for name in columns.columns if name not in added}
 
 
-@dataclass(frozen=True, eq=False)
+def _codes(texts: pl.Series) -> tuple[Ints, list[str]]:
+    values = texts.drop_nulls().unique().sort().to_list()
+    if len(values) > _MOST_VALUES:
+        raise InputError(f"segment {quoted(texts.name)} has {len(values):,} values; expected at most {_MOST_VALUES:,}")
+    code = texts.replace_strict(values, list(range(len(values))), default=None, return_dtype=pl.Int64)
+    return code.fill_null(len(values)).to_numpy(), values
+
+
+def _ordered(column: pl.Series) -> tuple[Ints, Floats]:
+    values = column.cast(pl.Float64)
+    values = values.set(~values.is_finite(), None)
+    order = values.arg_sort(nulls_last=True)[: len(values) - values.null_count()]
+    return order.to_numpy(), values.gather(order).to_numpy()
+
+
 class _Part:
     """All traffic, or that of a segment, in groups: each window of its first value, each of its second, and so on.
 
-    names      of the values, as points have them
-    rows       requests, with their group;   units   sums of each unit in each group
+    Requests that have none of the values are in groups behind the others, which have no name.
+
+    names         of the values, as points have them
+    group, pair   (n,) group of each request, and its pair of group and unit;   units   the pairs
+    ordered       of a column: values ascending by group, then value, and the requests that have them
     """
 
-    names: Sequence[str]
-    n_groups: int
-    rows: pl.DataFrame
-    units: pl.DataFrame
-    group: Ints
-    ordered: dict[str, pl.DataFrame] = field(default_factory=dict)
+    def __init__(self, segment: str, coded: _Coded) -> None:
+        code, values = coded.codes[segment] if segment else (np.zeros_like(coded.window), [""])
+        self.numbers = coded.numbers
+        self.names = [f"{segment}={value}" if segment else "" for value in values]
+        self.n_groups = len(values) * coded.n_windows
+        self.group = code * coded.n_windows + coded.window
+        n_units = int(coded.unit.max(initial=0)) + 1
+        pairs, self.pair = np.unique(self.group * n_units + coded.unit, return_inverse=True)
+        self.units = Units(pairs // n_units, self.n_groups + coded.n_windows)
+        self.ordered = {name: self._by_group(*ordered) for name, ordered in coded.ordered.items()}
 
-    @classmethod
-    def of(cls, segment: str, rows: pl.DataFrame, units: pl.DataFrame, *, n_windows: int) -> _Part:
-        """Raises   InputError for a segment of too many values."""
-        names, group = [""], pl.col("window")
-        if segment:
-            values = units[segment].drop_nulls().unique().sort()
-            if len(values) > _MOST_VALUES:
-                raise InputError(
-                    f"segment {quoted(segment)} has {len(values):,} values; expected at most {_MOST_VALUES:,}"
-                )
-            names = [f"{segment}={value}" for value in values]
-            code = pl.col(segment).replace_strict(values, list(range(len(values))), return_dtype=pl.Int32)
-            group = code * n_windows + pl.col("window")
-            rows, units = (frame.filter(pl.col(segment).is_not_null()) for frame in (rows, units))
-        rows = rows.with_columns(group=group)
-        sums = units.with_columns(group=group).select(selectors.numeric().exclude("window"))
-        sums = sums.group_by("group", "unit").agg(pl.all().sum())
-        return cls(names, len(names) * n_windows, rows, sums, sums["group"].to_numpy())
+    def _by_group(self, order: Ints, values: Floats) -> tuple[Floats, Ints]:
+        key = self.group[order] * len(order) + np.arange(len(order))
+        key.sort()
+        place = key % max(len(order), 1)
+        return values[place], order[place]
 
     def sums(self, name: str) -> Floats:
-        """(u,) sum of a column of each unit in each group."""
-        return self.units[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+        """(u,) sums of a column of each pair."""
+        return _sums(self.pair, len(self.units.group), self.numbers[name])
 
-    def values(self, name: str) -> pl.DataFrame:
-        """Group, unit and value of the requests that have one, by group and value."""
-        if name not in self.ordered:
-            values = self.rows.select("group", "unit", value=pl.col(name).cast(pl.Float64)).filter(
-                pl.col("value").is_finite()
-            )
-            self.ordered[name] = values.sort("group", "value")
-        return self.ordered[name]
+
+def _sums(pair: Ints, n_pairs: int, numbers: Floats) -> Floats:
+    return np.bincount(pair, numbers, n_pairs).astype(np.float64, copy=False)
 
 
 def _estimates(quantity: Quantity, part: _Part, columns: _Columns) -> Estimates:
     """Values of all groups of a part; NaN where units are too few."""
+    units = part.units
     if isinstance(quantity, Ratio):
-        numerator, denominator = map(part.sums, columns.names(quantity))
-        estimates = ratios(part.group, numerator, denominator, part.n_groups)
+        estimates = ratios(units, *map(part.sums, columns.names(quantity)))
     elif isinstance(quantity, Percentile):
-        ordered = part.values(columns.names(quantity)[0])
-
-        def per_unit(numbers: Floats) -> tuple[Ints, Floats, Floats]:
-            sums = ordered.select("group", "unit", number=pl.Series(numbers)).group_by("group", "unit")
-            frame = sums.agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
-            return frame["group"].to_numpy(), frame["number"].to_numpy(), frame["n"].to_numpy()
-
-        estimates = percentiles(
-            ordered["group"].to_numpy(), ordered["value"].to_numpy(), quantity.share, part.n_groups, per_unit
-        )
+        values, order = part.ordered[columns.names(quantity)[0]]
+        per_unit = partial(_sums, part.pair[order], len(units.group))
+        estimates = percentiles(units, part.group[order], values, quantity.share, per_unit)
     else:
-        n = part.sums(_N)
-        return totals(part.group, n if quantity.of == "requests" else np.ones_like(n), part.n_groups)
+        n = np.bincount(part.pair, minlength=len(units.group)).astype(np.float64)
+        return totals(units, n if quantity.of == "requests" else np.ones_like(n))
     few = estimates.n < LEAST_UNITS
     value, error = (np.where(few, np.nan, item) for item in (estimates.value, estimates.error))
     return Estimates(value, error, estimates.n)
@@ -206,12 +249,13 @@ def _estimates(quantity: Quantity, part: _Part, columns: _Columns) -> Estimates:
 
 def _points(spec: str, part: _Part, estimates: Estimates, starts: Ints, ends: Ints) -> pl.DataFrame:
     """Points of one measure; rows of windows of each value of the segment."""
+    named = slice(part.n_groups)
     columns = {
         "series": pl.repeat(spec, part.n_groups, eager=True),
-        "segment": pl.Series(part.names, dtype=pl.String).repeat_by(len(starts)).explode(),
+        "segment": pl.Series(np.repeat(part.names, len(starts)), dtype=pl.String),
         "start": pl.Series(np.tile(starts, len(part.names))).cast(TIME),
         "end": pl.Series(np.tile(ends, len(part.names))).cast(TIME),
-        "value": estimates.value, "error": estimates.error, "n": estimates.n,
+        "value": estimates.value[named], "error": estimates.error[named], "n": estimates.n[named],
     }  # fmt: skip
     frame = pl.DataFrame(columns).with_columns(pl.col("value", "error").fill_nan(None), p=pl.lit(None, pl.Float64))
     return frame.select(pl.col(name).cast(type_) for name, type_ in POINTS.items())
