@@ -37,7 +37,7 @@ test("lines and bands have gaps where there are no values", () => {
 });
 
 test("numbers are written as in the tables", () => {
-  assert.deepEqual([0.24123, 1520.4, -0.5, 0, null, 16.04, 1234567, -0.00001234].map(chart.amount), ["0.241", "1,520", "−0.5", "0", "–", "16", "1,234,567", "−0.0000123"]);
+  assert.deepEqual([0.24123, 1520.4, -0.5, 0, null, 16.04, 1234567, -0.00001234, 2e-23].map(chart.amount), ["0.241", "1,520", "−0.5", "0", "–", "16", "1,234,567", "−0.0000123", "0"]);
 });
 
 test("letters that are close share a label", () => {

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
+import polars as pl
 import pytest
 
 from steelyard.base.notes import Note
@@ -73,10 +74,16 @@ def test_the_nearest_to_its_limits_comes_behind_those_in_alarm() -> None:
     assert nearness(short) != nearness(short)
     assert by_gravity([short, far, near, alarmed]) == [alarmed, near, far, short]
     sums_alone = replace(far, cusum_limit=None)
-    value, low, high = far.chart.select("value", "low", "high").row(-1)
-    assert nearness(sums_alone) == pytest.approx(abs(value - (low + high) / 2) / ((high - low) / 2))
+    value, expected, low = far.chart.select("value", "expected", "low").row(-1)
+    at = far.chart.with_columns(value=pl.lit(value - (value > expected) * 2 * (value - expected)))
+    way = abs(value - expected) / (expected - low)
+    assert nearness(replace(sums_alone, chart=at)) == pytest.approx(way)
+    better = replace(sums_alone, chart=far.chart.with_columns(value="high"))
+    assert nearness(better) == 0.0
     one_sided = replace(sums_alone, chart=far.chart.with_columns(high=None, value="low"))
     assert nearness(one_sided) == pytest.approx(1.0)
+    always_the_same = far.chart.with_columns(value=0.0, expected=0.0, low=0.0, high=2e-23, cusum=0.0)
+    assert nearness(replace(far, chart=always_the_same)) == 0.0
 
 
 def test_cautions_come_with_the_gravest_first() -> None:

@@ -81,7 +81,7 @@ export function band(x, low, high, [bottom, top]) {
 // Three digits, or all whole ones, as numbers are written in the tables; a dash where there is none.
 export function amount(value) {
   if (value === null || !Number.isFinite(value)) return "–";
-  const size = Math.abs(value);
+  const size = Math.abs(value) < 1e-9 ? 0 : Math.abs(value);
   const text =
     size >= 100 || size === 0
       ? String(Math.round(size)).replace(/\B(?=(\d{3})+$)/g, ",")

@@ -13,8 +13,7 @@ from steelyard.reports.html.sections import Drawing, sections_page
 from steelyard.reports.html.shell import Page, escaped, in_each_language, page_html, read_part, words_below
 from steelyard.reports.look.drawing import alarmed, charts_data, small_chart
 from steelyard.reports.views.alerts import moment
-from steelyard.reports.views.look import by_gravity, look_sections, raised_shift, series_name
-from steelyard.reports.views.numbers import amount
+from steelyard.reports.views.look import by_gravity, level_text, look_sections, raised_shift, series_name
 from steelyard.reports.views.view import Look, Paragraph, Section
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -89,7 +88,7 @@ def _small_charts(detections: Sequence[Detection], words: Words) -> str:
 
 def _small(place: int, detection: Detection, words: Words) -> str:
     values = detection.chart["value"].drop_nulls()
-    last = amount(values[-1]) if len(values) else "–"
+    last = level_text(values[-1]) if len(values) else "–"
     segment = detection.segment and f'<span class="segment">{escaped(single_line(detection.segment))}</span>'
     state = f'<i aria-hidden="true">{_SHAPES[detection.state]}</i> {escaped(words(f"look.state.{detection.state}"))}'
     return (

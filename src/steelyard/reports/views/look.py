@@ -23,6 +23,8 @@ from steelyard.traffic.logs import Trouble
 from steelyard.traffic.series import Stream
 
 _MOST_ALERTS, _MOST_NAMED = 6, 3
+_TINY = 1e-9
+"""Limits that are nearer to each other leave no way between them: a series that is always the same has such ones."""
 KEY = 6
 """Characters of a key, which are enough to name an alert by."""
 _GRAVITY: Mapping[State, int] = {"alert": 0, "warn": 1, "well": 2, "few": 3}
@@ -82,19 +84,23 @@ def well_since(look: MonitorLook) -> datetime | None:
 
 
 def nearness(detection: Detection) -> float:
-    """How far the newest value is on its way from the middle to a limit: 0 to 1, more beyond it; NaN without any.
+    """How far the newest value is on its way to the limit on its bad side: 0 to 1, more beyond it; NaN without any.
 
-    The sums count likewise, by the way to theirs.
+    It begins at what is expected, or where that is beyond a limit itself, in the middle of both.  The sums count
+    likewise, by the way to their limit.
     """
     rows = detection.chart.filter(detection.chart["value"].is_not_null())
     if rows.is_empty():
         return math.nan
-    row, ways = rows.row(-1, named=True), list[float]()
-    low, high, expected = row["low"], row["high"], row["expected"]
-    if low is not None and high is not None and high > low:
-        ways.append(abs(2 * row["value"] - low - high) / (high - low))
-    elif expected is not None and (limit := high if row["value"] > expected else low) not in (None, expected):
-        ways.append((row["value"] - expected) / (limit - expected))
+    row = rows.row(-1, named=True)
+    value, start, low, high = (row[name] for name in ("value", "expected", "low", "high"))
+    if None not in (low, high) and (start is None or not low <= start <= high):
+        start = (low + high) / 2
+    limit = None if start is None else high if value > start else low
+    ways = list[float]()
+    if limit is not None and abs(limit - start) > _TINY * max(abs(limit), 1.0):
+        good = {"higher": value > start, "lower": value < start, "either": False}[detection.series.better]
+        ways.append(0.0 if good else (value - start) / (limit - start))
     if detection.cusum_limit and row["cusum"] is not None:
         ways.append(row["cusum"] / detection.cusum_limit)
     return max(ways, default=math.nan)
@@ -108,6 +114,15 @@ def by_gravity(detections: Sequence[Detection]) -> list[Detection]:
         return _GRAVITY[detection.state], math.inf if math.isnan(near) else -near
 
     return sorted(detections, key=key)
+
+
+def level_text(value: float | None) -> str:
+    """A value of a series in three digits; what is as good as 0 is 0.
+
+    >>> level_text(0.24123), level_text(2e-23), level_text(None)
+    ('0.241', '0', '–')
+    """
+    return amount(0.0 if value is not None and abs(value) < _TINY else value)
 
 
 def raised_shift(detection: Detection) -> Shift | None:
@@ -265,7 +280,7 @@ def series_sheet(look: MonitorLook, words: Words) -> Sheet:
 
     def limits(detection: Detection) -> str:
         low, high = last(detection, "low"), last(detection, "high")
-        return "–" if low is None and high is None else words("look.to", start=amount(low), end=amount(high))
+        return "–" if low is None and high is None else words("look.to", start=level_text(low), end=level_text(high))
 
     def since(detection: Detection) -> str:
         shift = raised_shift(detection)
@@ -275,8 +290,8 @@ def series_sheet(look: MonitorLook, words: Words) -> Sheet:
         Column[Detection](words("look.head.series"), lambda own: single_line(own.series.name)),
         Column[Detection](words("look.head.segment"), lambda own: _segment(own.segment, words)),
         Column[Detection](words("look.head.state"), lambda own: words(f"look.state.{own.state}")),
-        Column[Detection](words("look.head.last"), lambda own: amount(last(own, "value"))),
-        Column[Detection](words("look.head.usual"), lambda own: amount(last(own, "expected")), optional=True),
+        Column[Detection](words("look.head.last"), lambda own: level_text(last(own, "value"))),
+        Column[Detection](words("look.head.usual"), lambda own: level_text(last(own, "expected")), optional=True),
         Column[Detection](words("look.head.limits"), limits, optional=True),
         Column[Detection](words("look.head.z"), lambda own: number(last(own, "z"), 1), optional=True),
         Column[Detection](words("look.head.since"), since, optional=True),
