@@ -196,7 +196,9 @@ def first_of(tree: Mapping[str, Any], names: Iterable[str]) -> Any:
     for name in names:
         value: Any = tree
         for part in name.split("."):
-            value = values.mapping(value).get(part)  # `metadata` is an object, or its JSON.
+            held = value if type(value) is dict else values.mapping(value)  # `metadata` is an object, or its JSON.
+            if (value := held.get(part)) is None:
+                break
         if isinstance(value, Mapping) and set(value) == {""}:
             value = value[""]
         if value not in (None, "", [], {}):

@@ -71,15 +71,18 @@ class Gathered:
 def _frame(rows: list[dict[str, Any]], kind: str) -> pl.DataFrame:
     schema = pl.Schema(TABLES[kind])
     schema["time"] = pl.Int64()
+    return frame_of(rows, schema).with_columns(pl.col("time").cast(TIME))
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
+    """A frame of rows; halves of characters, which no column holds, become question marks."""
     try:
-        frame = pl.DataFrame(rows, schema=schema)
+        return pl.DataFrame(rows, schema=schema)
     except UnicodeEncodeError:
-        frame = pl.DataFrame([_whole_characters(row) for row in rows], schema=schema)
-    return frame.with_columns(pl.col("time").cast(TIME))
+        return pl.DataFrame([_whole_characters(row) for row in rows], schema=schema)
 
 
 def _whole_characters(value: Any) -> Any:
-    """A value without halves of characters, which no column holds."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):

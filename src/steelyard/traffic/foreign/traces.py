@@ -13,7 +13,7 @@ from steelyard.io.traces import langfuse, otel, values
 from steelyard.io.traces.spans import Span, span_turns
 from steelyard.io.traces.turns import Turn
 from steelyard.traffic.foreign.feedback import Score, add_score
-from steelyard.traffic.foreign.tables import Batches, Converted, Gathered, at
+from steelyard.traffic.foreign.tables import Batches, Converted, Gathered, at, frame_of
 
 HELD = 20_000
 """Spans after which a trace without a further one counts as whole."""
@@ -95,19 +95,19 @@ def otel_parts(record: Any, number: int) -> Iterator[Part | None]:
         for own in logs:
             yield _evaluation(own, own) if _event_name(own) == _EVALUATION else None
         for place, own in enumerate(spans):
-            if _event_name(own) == _EVALUATION:
+            if own.get("name") == _EVALUATION:  # Some write the event as a span without duration.
                 yield _evaluation(own, own)
                 continue
             (span,) = otel.spans([own], first=number * 1_000 + place)
             yield span
             events = (values.mapping(event) for event in values.listed(own.get("events")) or ())
-            yield from (_evaluation(event, own) for event in events if _event_name(event) == _EVALUATION)
+            yield from (_evaluation(event, own) for event in events if event.get("name") == _EVALUATION)
 
 
-def _event_name(fields: Mapping[str, Any]) -> Any:
-    return fields.get("eventName", fields.get("event_name")) or otel.first_of(
-        otel.attributes({**fields, "events": None}), ("event.name",)
-    ) or fields.get("name")  # fmt: skip
+def _event_name(record: Mapping[str, Any]) -> Any:
+    """Name of the event that a record of a log is."""
+    named = values.first(record, ("eventName", "event_name", "name"))
+    return named or otel.first_of(otel.attributes(record), ("event.name",))
 
 
 def _evaluation(event: Mapping[str, Any], owner: Mapping[str, Any]) -> Score | None:
@@ -193,7 +193,7 @@ class _Traces:
     waiting: list[tuple[Score, int]] = field(default_factory=list)
 
     def add(self, parts: Iterable[tuple[Part | None, int]]) -> None:
-        ids: list[tuple[str, str]] = []
+        ids: list[dict[str, str]] = []
         for part, number in parts:
             if part is None:
                 self.gathered.miss("unknown_record", number)
@@ -202,12 +202,12 @@ class _Traces:
                 spans = self.open.pop(part.trace_id, ([], 0))[0]
                 spans.append(part)
                 self.open[part.trace_id] = (spans, self.n_spans)  # the one touched last is the last
-                ids.append((part.span_id, part.trace_id))
+                ids.append({"span": part.span_id, "trace": part.trace_id})
             elif part.trace_id is not None:
                 add_score(part, self.gathered, number)
             else:
                 self.waiting.append((part, number))
-        self.seen.append(pl.DataFrame(ids, schema={"span": pl.String, "trace": pl.String}, orient="row"))
+        self.seen.append(frame_of(ids, pl.Schema({"span": pl.String(), "trace": pl.String()})))
 
     def flush(self, *, is_end: bool = False) -> Converted:
         """Tables of the traces that are whole; at the end all, with the scores that were waiting."""
@@ -224,8 +224,8 @@ class _Traces:
 
     def _place(self) -> None:
         """Add the scores that name a span alone."""
-        wanted = [score.span_id for score, _ in self.waiting]
-        spans = pl.concat(self.seen).filter(pl.col("span").is_in(wanted))
+        wanted = frame_of([{"span": score.span_id} for score, _ in self.waiting], pl.Schema({"span": pl.String()}))
+        spans = pl.concat(self.seen).join(wanted, on="span", how="semi")
         trace_of = dict(spans.iter_rows())
         for score, number in self.waiting:
             if (trace_id := trace_of.get(score.span_id)) is None:
