@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
+from benchmarks.simulated.causes import cause_table
 from benchmarks.simulated.changes import change_table, loss_table, step_table
 from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
@@ -82,6 +83,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "commit-runs": commit_table,
     "unpaired-labels": unpaired_label_table,
     "drawing": drawing_table,
+    "causes": cause_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -63,6 +63,8 @@ _VANISHED = 0.1
 """Part of its level below which events vanished."""
 _BACK, _CALM = 0.5, 3
 """Part of its change by which a series is back at its level, and the fewest windows that say so."""
+_NEAR = 3
+"""Windows between the likeliest first windows of what began together."""
 _LOGGED = ("feedback", "label_free", "operations")
 """Streams that come from logs."""
 _FEWEST_BEFORE = 20
@@ -214,11 +216,16 @@ class _Mover:
         in_a_row = pl.col("is_well").cast(pl.Int8).rolling_min(_CALM if self.is_restart else 1)
         return next(iter(self.windows.filter(in_a_row == 1)["end"]), None)
 
+    def began_with(self, other: _Mover) -> bool:
+        """Whether it began together with another one that shows more exactly when."""
+        is_near = abs(self.shift.since - other.shift.since) <= _NEAR * max(self.window, other.window)
+        return is_near and _overlap(self.span, other.span) and self.raised[0] >= other.shift.since
+
     def ends_with(self, change: Change) -> bool:
         """Whether it is over with a change, or may be; a holiday without an end is a day."""
         end = change.until or change.time + timedelta(days=1)
         part = (pl.col("value") - pl.col("expected")) / ((self.shift.after - self.shift.before) or 1.0)
-        late = self.chart.filter(pl.col("start") >= end + self.window).select(part.drop_nulls()).to_series()
+        late = self.chart.filter(pl.col("start") >= end + self.window).select(part.drop_nulls()).to_series().to_numpy()
         return len(late) < _CALM or bool(late.mean() < _BACK)
 
 
@@ -245,7 +252,7 @@ class _Case:
                     yield self._alert(rule.cause, taken, monitor)
 
     def _facts(self, movers: Sequence[_Mover]) -> set[str]:
-        """Facts that rules ask for, of the shifts that are left."""
+        """Facts that rules ask for, of the shifts that are left: of all traffic, where that moved."""
         worse = [mover for mover in movers if mover.is_worse and not mover.is_restart]
         whole = [mover for mover in worse if not mover.shift.segment]
         checks = {
@@ -255,7 +262,7 @@ class _Case:
             "mix": self.explanation.is_mix,
         }
         facts = {name for name, holds in checks.items() if holds}
-        return facts | {mover.role for mover in worse} | {f"change:{change.kind}" for change in self.changes}
+        return facts | {mover.role for mover in whole or worse} | {f"change:{change.kind}" for change in self.changes}
 
     def _takes(self, rule: Rule, mover: _Mover) -> bool:
         """Whether a rule explains a shift."""
@@ -354,9 +361,7 @@ def _cases(movers: Sequence[_Mover], detections: Sequence[Detection], changes: S
         charts.setdefault(detection.series.name, {})[detection.segment] = detection.chart
     groups: list[list[_Mover]] = []
     for mover in sorted(movers, key=lambda mover: (mover.span[1] - mover.span[0], mover.shift.since)):
-        near = [
-            group for group in groups if _overlap(group[0].span, mover.span) and mover.raised[0] >= group[0].shift.since
-        ]
+        near = [group for group in groups if mover.began_with(group[0])]
         if near:
             min(near, key=lambda group: abs(group[0].shift.since - mover.shift.since)).append(mover)
         else:
