@@ -1,6 +1,7 @@
 """A look of a monitor in every format: its verdict, alerts, streams, and what to be careful with."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from steelyard.base.notes import Note
+from steelyard.monitoring.alerts import Change
 from steelyard.reports.views.look import by_gravity, look_line, nearness, well_since
 from steelyard.reports.words import read_words
 from steelyard.traffic.logs import Trouble
@@ -49,6 +51,12 @@ def test_many_alerts_are_counted_and_an_ended_one_is_not_open() -> None:
     assert sum(" worse " in line for line in lines) == 6
     assert lines[0].startswith("ALERT: shop has 9 open alerts")
     assert "3 more alerts: -v" in lines
+
+
+def test_an_alert_of_series_without_values_names_them() -> None:
+    silent = [Change("window without data", START, name) for name in ("ctr", "thumbs")]
+    text = look("alert", alerts=[alert(cause="logging", shifts=[], changes=silent)]).text(lang="en", width=80)
+    assert re.search(r"logs changed +2026-09-28 +ctr \+1 +–$", text, re.M)
 
 
 def test_a_notice_is_said_and_is_no_alert() -> None:

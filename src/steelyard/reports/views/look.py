@@ -49,7 +49,7 @@ def look_line(look: MonitorLook, words: Words, *, following: datetime | None = N
     if look.time is None:
         return title_text(look, words)
     alerts = open_alerts(look)
-    first = _series_text(alerts[0].shifts, words) if alerts else ""
+    first = _series_text(alerts[0], words) if alerts else ""
     what = words("look.open", n=len(alerts), series=first) if alerts else words("look.series", n=look.n_series)
     after = "" if following is None else words("look.next", time=_clock_time(following, look))
     state = words(f"look.state.{look.state}")
@@ -136,10 +136,11 @@ def series_name(detection: Detection) -> str:
     return single_line(f"{detection.series.name} {detection.segment}".strip())
 
 
-def _series_text(shifts: Sequence[Shift], words: Words) -> str:
-    """The first series that moved, and how many others did."""
-    names = [single_line(f"{shift.series} {shift.segment}".strip()) for shift in shifts] or ["–"]
-    return words("look.more_series", series=names[0], n=len(names) - 1) if len(names) > 1 else names[0]
+def _series_text(alert: Alert, words: Words) -> str:
+    """The first series that moved, or that has no values any more, and how many others did."""
+    moved = [single_line(f"{shift.series} {shift.segment}".strip()) for shift in alert.shifts]
+    first, *others = moved or [single_line(change.text) for change in alert.changes] or ["–"]
+    return words("look.more_series", series=first, n=len(others)) if others else first
 
 
 def _segment(segment: str, words: Words) -> str:
@@ -177,7 +178,7 @@ def alerts_sheet(alerts: Sequence[Alert], look: MonitorLook, words: Words) -> Sh
             lambda alert: "–" if alert.until is None else moment(alert.until, look.timezone),
             optional=True,
         ),
-        Column[Alert](words("look.head.series"), lambda alert: _series_text(alert.shifts, words)),
+        Column[Alert](words("look.head.series"), lambda alert: _series_text(alert, words)),
         Column[Alert](
             words("look.head.change"), lambda alert: shift_text(alert.shifts[0], words) if alert.shifts else "–"
         ),
