@@ -132,6 +132,14 @@ def test_windows_of_a_count_hold_so_many_requests():
     assert whole["value"].to_list() == [20.0, 20.0]
 
 
+def test_scores_of_evaluators_are_measures_where_there_are_some():
+    rows = [{"request": f"{i}"} for i in range(20)]
+    events = [{"request": f"{i}", "kind": "score:tone", "value": i / 4} for i in range(12)]
+    points = tabulate(logs_of(rows, events), HOURLY)
+    assert points.filter(series="score:tone").select("value", "n").row(0) == (11 / 8, 12)
+    assert "score:tone" not in tabulate(logs_of(rows), HOURLY)["series"]
+
+
 def test_few_values_have_no_percentile_in_their_tail():
     rows = [{"request": f"{i}", "latency_ms": float(i)} for i in range(100)]
     points = tabulate(logs_of(rows), HOURLY, ["latency_ms:p50", "latency_ms:p95", "latency_ms:p99"])

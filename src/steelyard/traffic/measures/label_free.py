@@ -7,7 +7,7 @@ from steelyard.traffic.measures.registry import Ratio, Values, traffic_measure
 
 
 @traffic_measure(stream="label_free", better="lower", floor=0.005, needs=["impression:doc_ids"])
-def empty() -> Ratio:
+def empty_rate() -> Ratio:
     """Requests without any result, of those that were served."""
     return share(pl.col("n_results") == 0, SERVED & pl.col("n_results").is_not_null())
 

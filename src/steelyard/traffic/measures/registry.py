@@ -13,6 +13,7 @@ from steelyard.base.errors import InputError, quoted
 from steelyard.base.percentiles import percentile_share
 from steelyard.base.registry import Registry
 from steelyard.traffic.logs import Logs
+from steelyard.traffic.schema import SCORE
 from steelyard.traffic.series import Better, Scale, Series, Stream
 
 MILLIONTH = 2.0**-20
@@ -141,7 +142,8 @@ def traffic_definitions() -> list[TrafficDefinition]:
 def traffic_measures(
     specs: Iterable[str], type_of: Callable[[str], pl.DataType | None] = lambda name: None
 ) -> list[TrafficMeasure]:
-    """Measures by their names: "ctr", "clicks@5", "latency_ms:p95", a column, or "COLUMN=VALUE", a share of requests.
+    """Measures by their names: "ctr", "clicks@5", "latency_ms:p95", a column, "COLUMN=VALUE", a share of requests, or
+    "score:NAME", the mean of what an evaluator of the service gave.
 
     type_of   type of a column of requests, which may be measured beside those that are registered; None for none
     Raises    InputError for other names, a cut-off that is missing or is one too many, a percentile of a ratio, and a
@@ -155,6 +157,9 @@ def _measure(spec: str, type_of: Callable[[str], pl.DataType | None]) -> Traffic
         value = pl.col(match[1])
         series = Series(spec, "label_free", "either", "share", 0.01)
         return TrafficMeasure(series, Ratio(value == match[2], value.is_not_null()))
+    if spec.startswith(SCORE) and len(spec) > len(SCORE):
+        scores = Ratio(pl.col(f"{spec}.value"), pl.col(f"{spec}.n"))
+        return TrafficMeasure(Series(spec, "label_free", "either", "real"), scores)
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise InputError(f"measure {quoted(spec)} is none; expected a name such as ctr, clicks@5 or latency_ms:p95")
@@ -197,9 +202,11 @@ def measurable(logs: Logs) -> list[str]:
         *(f"answer:{name}" for name, is_there in answers.items() if is_there),
         *(f"event:{kind}" for kind in kinds),
     }
-    return [
+    scores = sorted(kind for kind in kinds if kind.startswith(SCORE))
+    usual = [
         definition.name + ending
         for definition in traffic_definitions()
         for ending in definition.usual
         if all(has & set(need.split("|")) for need in definition.needs)
     ]
+    return [*usual, *scores]
