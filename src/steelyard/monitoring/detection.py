@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ from steelyard.monitoring.budget import Budget
 from steelyard.stats.charts import Limits, limits
 from steelyard.stats.control import Chart, Charted, Raised, chart
 from steelyard.stats.numerics import t_quantile
-from steelyard.stats.seasons import LEAST_WINDOWS, rhythm
+from steelyard.stats.seasons import LEAST_WINDOWS, Rhythm
 from steelyard.traffic.schema import TIME
 from steelyard.traffic.series import Scale, Series
 from steelyard.traffic.windows import Windows
@@ -35,7 +36,7 @@ _MEMORY_OF_COUNTS, _MEMORY_OF_WEEKS = 250, 26
 _WORSE = {"higher": -1.0, "lower": 1.0}
 _NEAR = 0.7
 """Share of the limit of sums from which on a series is to be looked at."""
-_MOST_SCORE = 8.0
+_MOST_SCORE, _N_ANGLES = 8.0, 4001
 _SMALL = 0.01
 """Values that are so small a share of a usual one count as hardly above 0, on the scale "positive"."""
 
@@ -137,7 +138,7 @@ def detect_all(
     laid = [
         _laid(own, frame, place, n_windows, spans) for own, frame, place in zip(watched, frames, places, strict=True)
     ]
-    charted = _charted(laid, _features(laid, windows, n_windows))
+    charted = _charted(laid, _rhythm(laid, windows, n_windows))
     both = [own.series.better == "either" and not own.series.is_test for own in watched]
     limit = [limits(own.budget.per_window, two_sided=two) for own, two in zip(watched, both, strict=True)]
     result = chart(charted, limit, memory=_memory(windows))
@@ -212,17 +213,33 @@ def _real(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats],
 
 
 def _share(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
-    """Angles: their variance is about 1/4n for any share, times what users with several requests add."""
+    """Shares on a scale on which counts have no skewness, so that both tails are as rare as they look.
+
+    Its variance in a window is (p (1 - p))**(1/3) / n, times what users with several requests add.
+    Source   Cox & Snell, A General Definition of Residuals, JRSS B 1968: x + 1/6 of n + 1/3.
+    """
     spread = values * (1 - values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        known = errors**2 / spread
-        variances = np.where((spread > 0) & (errors > 0), known, 1 / n) / 4
-    angles = np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0)))
-    return _of_angles, angles, np.where(np.isfinite(errors), np.nan_to_num(variances, posinf=0.0), 0.0)
+        per_unit = np.where((spread > 0) & (errors > 0), errors**2 / spread, 1 / n)
+        inner = values + (1 - 2 * values) / 6 * per_unit
+    counted = np.where(np.isfinite(values) & (n > 0), n, 0.0)
+    level = (np.cumsum(np.nan_to_num(values) * counted) + 0.5) / (np.cumsum(counted) + 1)
+    variances = np.where(np.isfinite(errors) & np.isfinite(per_unit), per_unit, 0.0) * np.cbrt(level * (1 - level))
+    return _of_even, np.interp(np.clip(inner, 0.0, 1.0), *_evened()), variances
 
 
-def _of_angles(angles: Floats) -> Floats:
-    return np.sin(np.clip(angles, 0.0, math.pi / 2)) ** 2
+def _of_even(even: Floats) -> Floats:
+    shares: Floats = np.interp(even, *_evened()[::-1])
+    return shares
+
+
+@cache
+def _evened() -> tuple[Floats, Floats]:
+    """Shares, and the integral of (p (1 - p))**(-1/3) up to them."""
+    angles = np.linspace(0.0, math.pi / 2, _N_ANGLES)
+    rate = 2 * np.cbrt(np.sin(angles) * np.cos(angles))
+    steps = (rate[1:] + rate[:-1]) / 2 * np.diff(angles)
+    return np.sin(angles) ** 2, np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def _positive(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
@@ -248,27 +265,27 @@ def _test(p: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
     return np.asarray, scores, np.zeros(len(p))
 
 
-def _features(laid: Sequence[_Laid], windows: Windows, n_windows: int) -> Floats:
-    """(t, p) what a window has by its hour and weekday, in the zone of the windows."""
+def _rhythm(laid: Sequence[_Laid], windows: Windows, n_windows: int) -> Rhythm:
+    """Effects of hours and weekdays, in the zone of the windows."""
     every = windows.every
     if isinstance(every, int) or every >= _WEEK or (every % _DAY and every > _DAY):
-        return np.ones((n_windows, 1))
+        return Rhythm.level(n_windows)
     starts = np.zeros(n_windows, np.int64)
     for own in laid:
         starts[own.place] = own.frame["start"].dt.epoch("us").to_numpy()
     local = pl.Series(starts).cast(TIME).dt.convert_time_zone(windows.timezone)
     hours = local.dt.hour().to_numpy().astype(np.int64) if every < _DAY else None
-    return rhythm(local.dt.weekday().to_numpy().astype(np.int64) - 1, hours)
+    return Rhythm.of(local.dt.weekday().to_numpy().astype(np.int64) - 1, hours)
 
 
-def _charted(laid: Sequence[_Laid], features: Floats) -> Charted:
+def _charted(laid: Sequence[_Laid], rhythm: Rhythm) -> Charted:
     values, errors, able, excluded, restarts = (
         np.stack([getattr(own, name) for own in laid], axis=1)
         for name in ("values", "errors", "able", "excluded", "restarts")
     )
     series = [own.own.series for own in laid]
     return Charted(
-        values=values, errors=errors, features=features, excluded=excluded, restarts=restarts,
+        values=values, errors=errors, rhythm=rhythm, excluded=excluded, restarts=restarts,
         fixed=np.array([own.stream == "replay" and not own.is_test for own in series]),
         standard=np.array([own.is_test for own in series]),
         up=np.array([own.is_test or own.better != "higher" for own in series]),

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.stats.charts import Limits, normal_scores, student_scores
-from steelyard.stats.seasons import Spread, Usual
+from steelyard.stats.seasons import Rhythm, Spread, Usual
 
 _LONGEST_BLOCK, _OFTEN = 24, 20
 """What is usual is learned again after each twentieth of the windows, 24 at most."""
@@ -28,7 +28,7 @@ class Charted:
 
     values     (t, s) on a scale on which their spread is about even; NaN in windows without a value
     errors     (t, s) variance of a value within its window, on that scale; 0 where it is not known
-    features   (t, p) columns of `rhythm`
+    rhythm     effects of hours and weekdays that the windows have
     excluded   (t, s) windows of which nothing is learned, and in which nothing alarms
     restarts   (t, s) windows from which on the level is another one
     fixed      (s,) series whose level is known to be 0, such as differences from a baseline
@@ -40,7 +40,7 @@ class Charted:
 
     values: Floats
     errors: Floats
-    features: Floats
+    rhythm: Rhythm
     excluded: Bools
     restarts: Bools
     fixed: Bools
@@ -135,7 +135,7 @@ class _Run:
     def __init__(self, series: Charted, limits: Sequence[Limits], memory: int) -> None:
         self.series = series
         t, s = series.values.shape
-        self.usual = Usual(s, series.features.shape[1], memory=memory, fixed=series.fixed)
+        self.usual = Usual(s, series.rhythm.n_effects, memory=memory, fixed=series.fixed)
         self.neighbours = _Neighbours(s)
         self.expected, self.likely, self.reach, self.z, self.sums = (np.full((t, s), np.nan) for _ in range(5))
         self.learned, self.in_alarm = np.zeros((t, s), np.bool_), np.zeros((t, s), np.bool_)
@@ -150,7 +150,7 @@ class _Run:
     def block(self, rows: slice) -> None:
         """Chart some windows by what is usual before them, then learn from them."""
         series = self.series
-        base, unknown = self.usual.expect(series.features[rows])
+        base, unknown = self.usual.expect(series.rhythm.effects[rows])
         self._prepare()
         settled = np.zeros_like(unknown, np.bool_)
         for place, window in enumerate(range(rows.start, rows.stop)):
@@ -160,7 +160,7 @@ class _Run:
             self._window(window, base[place], unknown[place])
         off = np.nan_to_num(series.values[rows] - self.expected[rows])
         self.usual.learn(
-            series.features[rows], base + off, off, self.z[rows], unknown=unknown, errors=series.errors[rows],
+            series.rhythm.effects[rows], base + off, off, self.z[rows], unknown=unknown, errors=series.errors[rows],
             used=self.learned[rows] & settled,
         )  # fmt: skip
 
@@ -176,6 +176,7 @@ class _Run:
             of_errors=np.where(ready, spread.of_errors, 1.0),
         )
         self.df = np.where(ready, 1 / (1 / spread.df + 1 / spread.tails), _MANY)
+        self.doubt = 1 + np.where(ready, self.limits["k"] * self.limits["cusum"] / spread.df, 0.0)
         tails = np.where(ready, spread.tails, np.inf)
         self.widened = np.sqrt(1 / (1 - 2 / tails))
         self.jump_t = student_scores(self.limits["jump"], self.df)
@@ -200,17 +201,23 @@ class _Run:
         self.expected[window], self.reach[window] = base, np.where(ready, sd * self.jump_t / self.widened, np.nan)
         self.likely[window], self.z[window] = likely, np.where(ready, z, np.nan)
         watched = np.isfinite(self.z[window]) & ~series.excluded[window]
-        self._sum(window, watched, np.sqrt(self.known * ~series.fixed + young))
+        self._sum(window, watched, np.minimum(self.known * ~series.fixed + young, 1.0))
         self._return(window, watched)
         self.in_alarm[window] = self.open
         self.learned[window] = np.isfinite(series.values[window]) & ~series.excluded[window] & ~self.open
         self._settle(window)
 
-    def _sum(self, window: int, watched: Bools, guard: Floats) -> None:
-        """Bring all rules up to date, and raise what they find."""
+    def _sum(self, window: int, watched: Bools, unknown: Floats) -> None:
+        """Bring all rules up to date, and raise what they find.
+
+        An error of the level, of variance v, multiplies false alarms of a sum by exp(2 h**2 v) on average, and one of
+        the spread, of df degrees of freedom, by exp((2 k h)**2 / df): an allowance larger by h v, and scores smaller by
+        the factor 1 + k h / df, undo that.
+        """
         z = np.where(watched, self.z[window], 0.0)
         both = np.array([z, -z])
-        steps = np.minimum(both, self.limits["jump"]) - self.limits["k"] - guard
+        steps = np.minimum(both, self.limits["jump"]) / self.doubt - self.limits["k"]
+        steps -= self.limits["cusum"] * unknown
         self.sum = np.where(watched, np.maximum(self.sum + steps, 0.0), self.sum) * ~self.open
         over = both > self.limits["run"]
         runs = over & self.beyond.any(axis=0)
