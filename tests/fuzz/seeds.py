@@ -134,7 +134,7 @@ ANSWERS = (
 def write_seeds(folder: Path) -> list[Target]:
     """Write all files into a folder, and name what reads each of them; commands run in that folder."""
     targets = [*_tables(folder), *_evidence(folder), *_configurations(folder), *_others(folder)]
-    targets += _traces(folder)
+    targets += [*_traces(folder), *_logs(folder)]
     targets += [*review_targets(folder), *rater_targets(folder), *bench_targets(folder)]
     assert all((folder / target.file).is_file() for target in targets)
     return targets
@@ -243,6 +243,19 @@ def _traces(folder: Path) -> list[Target]:
         ))
         for file in files
     ]  # fmt: skip
+
+
+def _logs(folder: Path) -> list[Target]:
+    """Logs of services, as other tools export them."""
+    rows = (Path(__file__).parents[1] / "cases" / "foreign_logs.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / "logs").mkdir()
+    records = dict[str, list[object]]()
+    for row in map(json.loads, rows):
+        records.setdefault(f"logs/{row['format']}.jsonl", []).extend(row["records"])
+    for file, own in records.items():
+        _lines(folder / file, own)
+    command = ("questions", "from-logs", "-n", "20", "-o", "out/drawn.jsonl")
+    return [Target(file, ((*command, file),)) for file in records]
 
 
 def _configurations(folder: Path) -> list[Target]:
