@@ -33,6 +33,7 @@ import polars as pl
 
 from steelyard.monitoring.alerts import NOTICES, Alert, Cause, Change, Shift, State
 from steelyard.monitoring.detection import Detection
+from steelyard.monitoring.examples import LOGGED
 from steelyard.monitoring.mix import Explanation, Move, explain, move_of
 from steelyard.traffic.series import Better, Series
 
@@ -65,8 +66,6 @@ _BACK, _CALM = 0.5, 3
 """Part of its change by which a series is back at its level, and the fewest windows that say so."""
 _NEAR = 3
 """Windows between the likeliest first windows of what began together."""
-_LOGGED = ("feedback", "label_free", "operations")
-"""Streams that come from logs."""
 _FEWEST_BEFORE = 20
 """Windows with data before a series can be silent."""
 
@@ -380,7 +379,7 @@ def _overlap(first: tuple[datetime, datetime], second: tuple[datetime, datetime]
 
 def _silent(detections: Sequence[Detection], monitor: str) -> list[Alert]:
     """Series that have no data any more while others have: one alert for those that fell silent in one window."""
-    logged = [own for own in detections if not own.segment and own.series.stream in _LOGGED]
+    logged = [own for own in detections if not own.segment and own.series.stream in LOGGED]
     last = max((end for own in logged if (end := _last_value(own.chart)) is not None), default=None)
     starts: dict[datetime, list[tuple[str, datetime]]] = {}
     for detection in logged:
