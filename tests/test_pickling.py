@@ -22,6 +22,7 @@ from steelyard.services.cache import Cache
 from tests.bench.benches import rerank_bench
 from tests.gates.test_judges import by_labels
 from tests.monitoring.looks import look
+from tests.traffic.made_logs import chance_rows, logs_of
 
 DOCUMENTS = {"h": "The hall opens at 9. It closes at 5.", "c": "The café is on floor 2."}
 TRUTH = {"q1": {"h": 1}, "q2": {"c": 1}}
@@ -91,6 +92,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Criterion": lambda _: sy.Criterion("polite", "The answer is polite.", "1-5"),
     "Design": lambda folder: sy.plan(scores(folder), measures="mrr@10", difference=0.1),
     "Diagnosis": lambda folder: sy.diagnose(weighing(folder)),
+    "DrawnQuestions": lambda _: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
     "Document": lambda _: sy.Document("h", "Text."),
     "Entry": lambda folder: sy.Store(folder / "history.db").add(scores(folder)),
     "Gate": lambda folder: sy.gate(scores(folder), baseline="a", margin=0.5),
