@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from steelyard.judges.people.review import Review
     from steelyard.judges.tables.verdicts import Verdicts
     from steelyard.measures import Alignment, Measure, definitions, measure, parse
+    from steelyard.monitoring.looking import Look
+    from steelyard.monitoring.watching import monitor
     from steelyard.rag.labelling import label
     from steelyard.rag.own.system import run
     from steelyard.rag.pipeline.pipeline import Pipeline
@@ -91,6 +93,8 @@ _HOMES = {
     "data.chunk_table": "Corpus",
     "measures": "Alignment Measure definitions measure parse",
     "data.loading": "load",
+    "monitoring.looking": "Look",
+    "monitoring.watching": "monitor",
     "rag.labelling": "label",
     "rag.own.system": "run",
     "rag.pipeline.pipeline": "Pipeline",
@@ -139,6 +143,7 @@ __all__ = [
     "Gate",
     "Grades",
     "InputError",
+    "Look",
     "Measure",
     "MeasureError",
     "MissingExtraError",
@@ -179,6 +184,7 @@ __all__ = [
     "load",
     "load_test",
     "measure",
+    "monitor",
     "panel",
     "parse",
     "plain",

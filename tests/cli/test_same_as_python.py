@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ INTERACTIVE = {"chat", "comment", "demo", "init"}
 ON_A_STORE = {"history accept", "history export", "history remove", "history tag"}
 """Commands that change a store or write files, and print one line; `test_history.py` tries them."""
 
+_LOOKED = datetime(2026, 11, 24).astimezone()
 Call = Callable[[], str]
 
 
@@ -306,6 +308,13 @@ CASES: dict[str, list[tuple[str, Call]]] = {
         ("latest --store history.db", lambda: _of_store(show_entry, "latest").text(lang="en", width=80)),
         ("tag=old --store history.db -f json", lambda: _of_store(show_entry, "tag=old").text("json")),
     ],
+    "monitor": [
+        ("watch.toml --as-of 2026-11-24", lambda: sy.monitor("watch.toml", now=_LOOKED).text(lang="en", width=80)),
+        (
+            "watch.toml --as-of 2026-11-24 -f json",
+            lambda: sy.monitor("watch.toml", now=_LOOKED).text("json", lang="en"),
+        ),
+    ],
     "history trend": [
         ("--store history.db", lambda: _of_store(trend).text(lang="en", width=80)),
         (
@@ -479,6 +488,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n, query in enumerate(["hours", "Hours?", "call 415-555-2671", "café", "map", "lifts"])
     )
     (demo / "traffic.jsonl").write_text(asked)
+    (demo / "watch.toml").write_text('logs = "traffic.jsonl"')
     lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))
     (demo / "talks.jsonl").write_text(talks, "utf-8")
@@ -549,7 +559,7 @@ def test_a_command_prints_what_python_gets(
         _run_once(folder)
     inputs = [TRUTH, *RUNS] if command in ON_RUNS and arguments[:1] in ("", "-") else []
     done = steelyard(*command.split(), *inputs, *arguments.split(), environment={"LC_ALL": "C.UTF-8"})
-    assert done.returncode in ((0, 1, 3) if command == "gate" else (0,)), done.stderr.decode()
+    assert done.returncode in ((0, 1, 3) if command in ("gate", "monitor") else (0,)), done.stderr.decode()
     printed, _, following = done.stdout.decode().partition("Next: ")
     assert printed == call()
     assert following.count("\n") == bool(following)

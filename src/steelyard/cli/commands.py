@@ -9,7 +9,7 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, history, init, judges, options, pipelines, questions, runs, trec_eval
+from steelyard.cli import benches, history, init, judges, monitor, options, pipelines, questions, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 COMMANDS = {
@@ -497,6 +497,19 @@ COMMANDS = {
         ],
         pipelines.sweep, "steelyard.rag.sweeping:sweep", "steelyard.rag.sweeping:Swept",
     ),
+    "monitor": Command(
+        "Watch a running system: one look at its logs, its gold questions and its judged answers, for cron and CI.",
+        [
+            argument("config", type=Path, reads=True, help="monitor.toml: what is watched, and the budget of alarms."),
+            argument("--every", metavar="TIME", help="Stay up, and look again after each 15m, 1h or 1d."),
+            argument("--as-of", metavar="TIME", help="Look as if it were that time, at logs of the past."),
+            argument("--accept", metavar="ALERT", help="Take the level since this alert as the usual one."),
+            argument("--why", help="Of --accept: the reason, which is kept."),
+            flag("--test-sinks", help="Send a test message to every sink."),
+            options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        monitor.monitor, "steelyard.monitoring.watching:monitor", "steelyard.monitoring.looking:Look",
+    ),
     "history trend": Command(
         "Show how a measure went over time, and where its level changed.",
         [
@@ -674,6 +687,7 @@ SECTIONS = {
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),
+    "a running system": ("monitor",),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

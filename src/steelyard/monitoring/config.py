@@ -37,11 +37,14 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from steelyard.base.choices import Language
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.limits import Words, above
 from steelyard.base.settings import Origin, SettingError, validate
 from steelyard.monitoring.alerts import Change
 from steelyard.monitoring.sinks.declared import Sinks, sinks_beside
+from steelyard.monitoring.streams.asking import ReplayTable
+from steelyard.monitoring.streams.drawing import SampleTable
 from steelyard.rag.config import File, Text, Written, path_in
 from steelyard.store.settings import StoreTable
 from steelyard.traffic.windows import Windows, parse_duration
@@ -135,12 +138,15 @@ class MonitorConfig(Written, _Table):
     timezone: Annotated[Text, AfterValidator(_check_zone)] = "UTC"
     lateness: Duration = timedelta(hours=1)
     false_alarms: Rate = 1.0
+    lang: Language | None = None
     segments: Annotated[list[Text], BeforeValidator(_listed), Words("a list of columns of impressions")] = []
     measures: Annotated[list[Text], Field(min_length=1), Words("a list of measures of logs")] | None = None
     drift: bool = True
     store: StoreTable = StoreTable(url="history.db")
+    replay: Annotated[ReplayTable, Words("a table with questions and system")] | None = None
     deployment: Annotated[list[Deployment], Words("tables [[deployment]] with time and text")] = []
     holiday: Annotated[list[Holiday], Words("tables [[holiday]] with start, end and text")] = []
+    sample: Annotated[SampleTable, Words("a table of settings of a judge")] | None = None
     sink: Sinks = []
 
     @classmethod
@@ -162,8 +168,10 @@ class MonitorConfig(Written, _Table):
 
     def _check_streams(self) -> None:
         """Raise   SettingError where nothing is watched."""
-        if not self.logs:
-            raise SettingError('nothing is watched; name logs, such as logs = ["logs"]', "logs")
+        if not self.logs and self.replay is None:
+            raise SettingError('nothing is watched; name logs, such as logs = ["logs"], or a table [replay]', "logs")
+        if self.sample is not None and not self.logs:
+            raise SettingError("[sample] draws answers of logs, and none are named", "sample")
 
     def _check_holidays(self) -> None:
         for i, holiday in enumerate(self.holiday):

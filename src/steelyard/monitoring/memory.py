@@ -65,6 +65,9 @@ class Memory:
 
         if not self.database.exists:
             return Remembered(POINTS.to_frame())
+        if self.database.path is None:
+            with self.database.writing():
+                """A database of a server is there before its tables are: the first look creates them."""
         with self.database.reading() as connection:
             columns = [TABLE.c[name] for name in POINTS]
             query = select(*columns).where(TABLE.c.monitor == self.monitor)

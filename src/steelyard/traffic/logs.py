@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -60,3 +60,12 @@ class Logs:
         it would be with all before it.  Tables alone have none.
         """
         return {} if self.ends is None else self.ends(closed)
+
+    def between(self, after: datetime | None, until: datetime) -> Logs:
+        """The same with the impressions of a time alone.
+
+        after   the first moment, None for any;   until   the first one that is left out
+        """
+        time = pl.col("time")
+        inside = time < until if after is None else time.is_between(after, until, closed="left")
+        return replace(self, impressions=self.impressions.filter(inside))

@@ -142,8 +142,14 @@ class _Ends:
         files = {
             file.name: self._place(file, self.ends.get(number, ()), self.places[number], since)
             for number, file in enumerate(self.reader.files)
+            if not self._is_ahead(number)
         }
         return Positions(closed, since, files).data()
+
+    def _is_ahead(self, number: int) -> bool:
+        """True for a file of which all times lie ahead, as for a look at the past: it is new to the next look, too."""
+        ends = self.ends.get(number, ())
+        return bool(ends) and all(end.newest is None for end in ends)
 
     def _since(self, closed: datetime) -> datetime:
         """The time from which requests matter to a look at windows from `closed` on.

@@ -12,9 +12,10 @@ from steelyard.reports.visible import single_line
 from steelyard.reports.words import read_words
 
 
-def alert_message(alert: Alert, *, monitor: str, lang: str = "en", timezone: str = "UTC") -> Message:
+def alert_message(alert: Alert, *, monitor: str, lang: str | None = None, timezone: str = "UTC") -> Message:
     """The message that an alert was raised, or that it ended: two keys, however often the alert is looked at.
 
+    lang       "en" or "zh"; that of the locale by default
     timezone   IANA name, in which times are written
     """
     words = read_words(lang)
@@ -35,13 +36,13 @@ def alert_message(alert: Alert, *, monitor: str, lang: str = "en", timezone: str
         title=words(f"message.{moment}", monitor=single_line(monitor), title=title),
         lines=[*lines, *([words("message.examples"), *examples] if examples else [])],
         data=asdict(alert),
-        lang=lang,
+        lang=words.code,
     )
 
 
-def trial_message(monitor: str, time: datetime, *, lang: str = "en") -> Message:
+def trial_message(monitor: str, time: datetime, *, lang: str | None = None) -> Message:
     """The message by which sinks are tried; each time another key, so that it is sent however often."""
     words = read_words(lang)
     title = words("message.trial", monitor=single_line(monitor))
     key = f"test-{time:%Y%m%dT%H%M%S%f}"
-    return Message(key, monitor, time, "well", None, title, [words("message.trial_text")], {"test": True}, lang)
+    return Message(key, monitor, time, "well", None, title, [words("message.trial_text")], {"test": True}, words.code)

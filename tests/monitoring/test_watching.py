@@ -1,0 +1,136 @@
+"""Looks of a monitor, from logs to alerts: what is found, that it is found once, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.base.errors import InputError
+from steelyard.monitoring.config import MonitorConfig
+from steelyard.monitoring.looking import Look
+from steelyard.monitoring.memory import Memory
+from steelyard.monitoring.watching import accept_level, deliver, monitor
+from tests.monitoring.simulated import START, write_days
+
+pytest.importorskip("scipy", reason="charts need the extra stats")
+pytest.importorskip("sqlalchemy", reason="a monitor remembers in the extra store")
+
+QUIET, BROKEN = range(40), range(40, 46)
+SETTINGS: Mapping[str, Any] = {
+    "name": "support", "logs": ["logs"], "window": "1d", "measures": ["ctr", "first_click_rr", "latency_ms:p50"],
+    "segments": ["language"], "lang": "en", "sink": [{"type": "json", "path": "alerts.jsonl"}],
+}  # fmt: skip
+
+
+def settings(folder: Path, **changes: Any) -> MonitorConfig:
+    return MonitorConfig.of({**SETTINGS, **changes}, base=folder)
+
+
+def look_at(folder: Path, day: float, **changes: Any) -> Look:
+    return monitor(settings(folder, **changes), now=START + timedelta(days=day, hours=2))
+
+
+def keys_of(look: Look) -> set[str]:
+    return {alert.key for alert in (*look.alerts, *look.past)}
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """Forty quiet days, then six on which users click less, as the configuration is another one."""
+    write_days(tmp_path / "logs", QUIET)
+    write_days(tmp_path / "logs", BROKEN, ctr=0.2, config="reranker=v2")
+    return tmp_path
+
+
+def test_a_fall_of_clicks_is_one_alert_with_its_beginning_and_what_else_changed(broken: Path) -> None:
+    look = look_at(broken, 46)
+    assert (look.state, look.streams["feedback"], look.streams["operations"]) == ("alert", "alert", "well")
+    (alert,) = look.alerts
+    assert (alert.cause, alert.since) == ("regression", START + timedelta(days=40))
+    assert {shift.series for shift in alert.shifts} == {"ctr", "first_click_rr"}
+    assert [change.kind for change in alert.changes] == ["config"]
+    assert look.time == START + timedelta(days=46)
+
+
+def test_looks_one_by_one_say_what_one_look_says(broken: Path, tmp_path: Path) -> None:
+    whole = look_at(broken, 46, store={"url": "whole.db"})
+    states = list[str]()
+    for day in (10, 39, 41, 42, 46):
+        look = look_at(broken, day)
+        states.append(look.state)
+        assert look.time == START + timedelta(days=day)
+    assert states[:2] == ["few", "well"]
+    assert states[-1] == "alert"
+    assert keys_of(look) == keys_of(whole)
+    assert look.frame.equals(whole.frame)
+    deliver(settings(broken), look)
+    lines = [json.loads(line) for line in (broken / "alerts.jsonl").read_text("utf-8").splitlines()]
+    assert [line["key"] for line in lines] == [
+        f"{alert.key}-raised" for alert in whole.alerts
+    ]  # Sent once, over all looks.
+
+
+def test_two_monitors_at_once_alarm_once(broken: Path) -> None:
+    look_at(broken, 39)
+    with ThreadPoolExecutor(2) as pool:
+        looks = list(pool.map(lambda _: look_at(broken, 46), range(2)))
+    assert keys_of(looks[0]) == keys_of(looks[1])
+    for look in looks:
+        deliver(settings(broken), look)
+    assert len((broken / "alerts.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_level_that_is_accepted_is_the_usual_one(broken: Path) -> None:
+    (alert,) = look_at(broken, 46).alerts
+    assert accept_level(settings(broken), alert.key[:6], why="the new ranking").key == alert.key
+    write_days(broken / "logs", range(46, 56), ctr=0.2, config="reranker=v2")
+    look = look_at(broken, 56)
+    assert look.streams["feedback"] == "well"
+    assert [own.until is not None for own in look.alerts if own.key == alert.key] == [True]
+    with pytest.raises(InputError, match="0 alerts begin with 'zz'; the last ones are"):
+        accept_level(settings(broken), "zz")
+
+
+def test_a_look_without_anything_new_changes_nothing(broken: Path) -> None:
+    first, second = look_at(broken, 46), look_at(broken, 46)
+    assert second.frame.equals(first.frame)
+    assert keys_of(second) == keys_of(first)
+    assert Memory(broken / "history.db", "support").load().n_looks == 2
+
+
+def test_too_few_windows_are_no_verdict(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(6))
+    look = look_at(tmp_path, 6)
+    assert look.state == "few"
+    assert look.alerts == []
+
+
+CONFIGURATIONS = [
+    ({"logs": []}, "nothing is watched"),
+    ({"window": "7h"}, "a window of 7:00:00 does not divide days"),
+    ({"window": "soon"}, "window 'soon' is none"),
+    ({"timezone": "Mars/Olympus"}, "timezone 'Mars/Olympus' is not known"),
+    ({"false_alarms": "none"}, "false alarms over all series, such as '1 per month'"),
+    ({"false_alarms": 0}, "false alarms over all series"),
+    ({"lateness": 3}, "a time such as '15m'"),
+    ({"sink": [{"type": "pigeon"}]}, "there is no sink of type 'pigeon'"),
+    ({"holiday": [{"start": date(2026, 10, 7), "end": date(2026, 10, 1), "text": "x"}]}, "before it starts"),
+    (
+        {"logs": [], "replay": {"questions": "q.jsonl", "system": "m:f"}, "sample": {}},
+        r"[sample] draws answers of logs",
+    ),
+    ({"windw": "1h"}, "windw"),
+    ({"measures": []}, "measures"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CONFIGURATIONS, ids=[message for _, message in CONFIGURATIONS])
+def test_wrong_configurations_are_refused_in_a_sentence(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("[", r"\[")):
+        settings(tmp_path, **changes)
