@@ -223,8 +223,9 @@ class _Looking:
     @cached_property
     def detections(self) -> list[Detection]:
         """Every series and segment that is watched."""
-        pairs = [(name, segment) for name, segment in self.points.select("series", "segment").unique(
-            maintain_order=True).iter_rows() if name in self.all_series]  # fmt: skip
+        order = {name: place for place, name in enumerate(self.all_series)}
+        rows = self.points.select("series", "segment").unique().iter_rows()
+        pairs = sorted((row for row in rows if row[0] in order), key=lambda row: (order[row[0]], row[1]))
         budget = self._budget(len(pairs))
         charted = [
             Watched(self.all_series[name], segment, budget, self._restarts(self.all_series[name], segment))
