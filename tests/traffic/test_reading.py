@@ -52,6 +52,8 @@ SETTLED = {
     "an event without a request": ([ASKED, CLICK | {"request": None}], {"no_request": 1}, 1, 0),
     "an event without a kind": ([ASKED, CLICK | {"kind": ""}], {"no_kind": 1}, 1, 0),
     "a kind that is not known": ([ASKED, CLICK | {"kind": "hover"}], {"unknown_kind": 1}, 1, 1),
+    "a score of an evaluator": ([ASKED, CLICK | {"kind": "score:My-Own", "value": 0.5}], {}, 1, 1),
+    "a thumb by another name": ([ASKED, CLICK | {"kind": "Thumbs-Down"}], {}, 1, 1),
     "a rank of 0": ([ASKED, CLICK | {"position": 0}], {"bad_position": 1}, 1, 0),
     "a rank of 1.5": ([ASKED, CLICK | {"position": 1.5}], {"bad_position": 1}, 1, 0),
     "a rank beyond the list": ([ASKED, CLICK | {"position": 4}], {"beyond_list": 1}, 1, 0),

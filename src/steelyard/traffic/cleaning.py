@@ -22,6 +22,8 @@ REGULAR_REQUESTS, REGULAR_SPREAD = 30, 0.05
 ONE_USER, ONE_USER_REQUESTS = 0.9, 100
 """Share of so many requests from which on a single user is a placeholder for all users."""
 _HOUR = 3_600_000_000
+_FEW = 200
+"""Rows that may have to move before all are copied."""
 _EVENT = ("time", "key", "kind", "position", "value", "doc_id")
 
 
@@ -41,35 +43,56 @@ def clean(frames: Mapping[str, pl.DataFrame], gap: timedelta, lateness: timedelt
     gap        without a request of a user after which a new session begins
     lateness   how long after its request an event or an answer counts
     """
-    impressions = _one_a_request(_in_order(frames["impression"], tally), tally)
+    impressions = _in_order(frames["impression"], tally, one_a_request=True)
     impressions = _with_sessions(impressions, gap, tally).with_row_index("row")
     shown = pl.col("doc_ids").list.len().alias("n_shown")
     asked = impressions.select("key", "row", pl.col("time").alias("asked"), shown)
-    events = _events(_one_of_a_kind(_in_order(frames["event"], tally), tally), asked, lateness, tally)
-    answers = _of_requests(_one_a_request(_in_order(frames["answer"], tally), tally), asked, lateness, tally)
+    events = _events(_in_order(frames["event"], tally, one_a_request=False), asked, lateness, tally)
+    answers = _of_requests(_in_order(frames["answer"], tally, one_a_request=True), asked, lateness, tally)
     own = ("key", "file", "line")
     return Tables(impressions.drop(own), events.drop(own), answers.drop(*own, "asked", "n_shown"))
 
 
-def _in_order(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """The rows by time, those of one time by request, whatever order they were written in."""
+def _in_order(frame: pl.DataFrame, tally: Tally, *, one_a_request: bool) -> pl.DataFrame:
+    """The rows by time, those of one time by request, whatever order they were written in; each is there once.
+
+    one_a_request   whether there is one row a request, the earliest, and of several of one time the first by its
+                    content; else rows are the same that agree in all of _EVENT
+    """
     time, file = frame["time"], frame["file"]
-    is_back = ((time < time.shift(1)) & (file == file.shift(1))).fill_null(False)
-    tally.note("out_of_order", frame, is_back)
-    if not time.is_sorted():
-        frame = frame.sort("time", maintain_order=True)
-    ties = _ties(frame["time"])
-    if not len(ties):
-        return frame
-    own = [column for column in _EVENT if column in frame.columns]
-    order = np.arange(frame.height)
-    order[ties] = ties[frame[ties].select(pl.arg_sort_by(own, nulls_last=True)).to_series().to_numpy()]
-    return frame[order]
-
-
-def _ties(time: pl.Series) -> Ints:
-    """Rows whose time another row has too; times ascend."""
+    tally.note("out_of_order", frame, ((time < time.shift(1)) & (file == file.shift(1))).fill_null(False))
     values = time.to_physical().to_numpy()
+    order = np.arange(len(values)) if time.is_sorted() else np.argsort(values, kind="stable")
+    ties = _ties(values[order])
+    own = [column for column in _EVENT if column in frame.columns]
+    tied = frame.select(own)[order[ties]]
+    within = tied.select(pl.arg_sort_by(own, nulls_last=True)).to_series().to_numpy()
+    order[ties] = order[ties[within]]
+    repeats = _of_request_again(frame, order) if one_a_request else ties[_again(tied[within])]
+    if len(repeats):
+        is_repeat = np.zeros(len(order), np.bool_)
+        is_repeat[order[repeats]] = True
+        tally.note("duplicate", frame, pl.Series(is_repeat), is_fatal=True)
+        order = np.delete(order, repeats)
+    return _rows(frame, order)
+
+
+def _rows(frame: pl.DataFrame, order: Ints) -> pl.DataFrame:
+    """Rows of a frame in an order; where nearly all are where they were, without copies of those."""
+    if len(order) < frame.height:
+        return frame[order]
+    moved = np.flatnonzero(order != np.arange(len(order)))
+    if len(moved) > _FEW:
+        return frame[order]
+    pieces, end = list[pl.DataFrame](), 0
+    for run in np.split(moved, np.flatnonzero(np.diff(moved) > 1) + 1) if len(moved) else ():
+        pieces += [frame[end : run[0]], frame[order[run]]]
+        end = int(run[-1]) + 1
+    return pl.concat([*pieces, frame[end:]])
+
+
+def _ties(values: Ints) -> Ints:
+    """Places of ascending values that another place has too."""
     same = values[1:] == values[:-1]
     tied = np.zeros(len(values), np.bool_)
     tied[1:] |= same
@@ -77,46 +100,37 @@ def _ties(time: pl.Series) -> Ints:
     return np.flatnonzero(tied)
 
 
-def _one_a_request(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """The earliest record of each request; of several of one time, the first by its content."""
-    twice = frame["key"].is_duplicated()
-    if not twice.any():
-        return frame
-    columns = [pl.col(column) for column in frame.columns if column not in ("time", "key", "file", "line")]
-    several = frame.with_row_index("row").filter(twice)
-    content = several.select(pl.struct(columns).cast(_texts(several, columns)).struct.json_encode()).to_series()
-    first = several.with_columns(content.alias("content")).sort("time", "content").unique("key", keep="first")["row"]
-    is_repeat = twice.clone()
-    is_repeat = is_repeat.scatter(first, False)
-    return tally.drop("duplicate", frame, is_repeat)
+def _again(rows: pl.DataFrame) -> Ints:
+    """Rows that were there before."""
+    return (~rows.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true().to_numpy()
 
 
-def _texts(frame: pl.DataFrame, columns: list[pl.Expr]) -> Any:
-    """The type of rows with texts in place of numbers for them, which differ from one reading to the next."""
-    kinds = {
-        name: pl.List(pl.String)
-        if dtype == pl.List(pl.Categorical)
-        else pl.String
-        if dtype == pl.Categorical
-        else dtype
-        for name, dtype in frame.select(columns).schema.items()
+def _of_request_again(frame: pl.DataFrame, order: Ints) -> Ints:
+    """Places in an order of rows whose request has another row that counts."""
+    if frame["key"].n_unique() == frame.height:
+        return np.empty(0, np.int64)
+    rows = frame.select("key")[order].with_row_index("place").filter(pl.col("key").is_duplicated())
+    several = frame[order[rows["place"].to_numpy()]].drop("key", "file", "line")
+    content = several.cast(_texts(several)).select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    rows = rows.with_columns(several["time"], content.alias("content"))
+    first = rows.sort("time", "content").unique("key", keep="first", maintain_order=True)
+    return rows.join(first, on="place", how="anti")["place"].to_numpy()
+
+
+def _texts(frame: pl.DataFrame) -> dict[str, Any]:
+    """Types of columns with texts in place of numbers for them, which differ from one reading to the next."""
+    lists, words = pl.List(pl.String), pl.String()
+    return {
+        name: lists if isinstance(dtype, pl.List) and dtype.inner == pl.Categorical else words
+        for name, dtype in frame.schema.items()
+        if dtype == pl.Categorical or (isinstance(dtype, pl.List) and dtype.inner == pl.Categorical)
     }
-    return pl.Struct(kinds)
-
-
-def _one_of_a_kind(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Events without those that are of the same request, time, kind, position, value and document as the one before."""
-    ties = _ties(frame["time"])
-    if not len(ties):
-        return frame
-    is_repeat = np.zeros(frame.height, np.bool_)
-    is_repeat[ties] = ~frame[ties].select(pl.struct(_EVENT).is_first_distinct()).to_series().to_numpy()
-    return tally.drop("duplicate", frame, pl.Series(is_repeat))
 
 
 def _of_requests(frame: pl.DataFrame, asked: pl.DataFrame, lateness: timedelta, tally: Tally) -> pl.DataFrame:
     """Records with the row and the time of their impression; without those of none, and those that come too late."""
-    frame = frame.join(asked, on="key", how="left", maintain_order="left")
+    row = frame.select("key").join(asked.select("key", "row"), on="key", how="left", maintain_order="left")["row"]
+    frame = frame.with_columns(row, asked["asked"].gather(row), asked["n_shown"].gather(row))
     frame = tally.drop("orphan", frame, frame["row"].is_null())
     return tally.drop("late", frame, frame["time"] > frame["asked"] + lateness)
 
@@ -143,7 +157,7 @@ def _with_sessions(impressions: pl.DataFrame, gap: timedelta, tally: Tally) -> p
         real = users != _placeholder(impressions, users, rows, tally)
         rows, users = rows[real], users[real]
         times = impressions["time"].to_physical().to_numpy()[rows]
-        order = np.argsort(users, kind="stable")
+        order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
         began[rows[order]] = session_starts(users[order], times[order], gap // timedelta(microseconds=1))
         is_bot[rows[order]] |= bot_hours(users[order], times[order])
     tally.note("bot", impressions, pl.Series(is_bot))

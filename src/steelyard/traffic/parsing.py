@@ -19,13 +19,12 @@ Broken = Callable[[int], None]
 """What is done with a line that is no record, by its number."""
 
 
-def parse_lines(content: bytes, layout: Layout, first: int, broken: Broken) -> pl.DataFrame:
+def parse_lines(content: bytes, n_lines: int, layout: Layout, first: int, broken: Broken) -> pl.DataFrame:
     """Records of lines of JSON: our columns, those of the file's that are there, and `line`.
 
-    first    number of the first line
+    n_lines  how many there are;   first   number of the first one
     broken   is called with the number of each line that is no object
     """
-    n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
     try:
         frame = pl.read_ndjson(content, schema=layout.schema)
         if frame.height == n_lines:

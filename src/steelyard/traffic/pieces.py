@@ -32,6 +32,7 @@ class Piece:
     """Part of a file, not yet read.
 
     file      number of the file;   first   number of its first line or row, from 1
+    n_lines   how many it has; a last line without an end counts once it has one
     content   lines of JSON, rows of a table, the objects of a list, or records of another tool
     offset    bytes of the file before it;   n_seen   lines of the file that an earlier look has read
     """
@@ -39,17 +40,10 @@ class Piece:
     file: int
     layout: Layout
     first: int
+    n_lines: int
     content: bytes | pl.DataFrame | Sequence[Any] | Converted
     offset: int = 0
     n_seen: int = 0
-
-    @property
-    def n_lines(self) -> int:
-        """How many lines or rows it has; a last line without an end counts once it has one."""
-        content = self.content
-        if isinstance(content, Converted):
-            return 0
-        return content.count(b"\n") if isinstance(content, bytes) else len(content)
 
 
 class _Contents(Protocol):
@@ -60,8 +54,8 @@ class _Contents(Protocol):
         """Its first records."""
         ...
 
-    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, Any]]:
-        """Number of the first line, bytes before it, and content of each piece from a place on."""
+    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, int, Any]]:
+        """Number of the first line, how many lines, bytes before them, and content of each piece from a place on."""
         ...
 
     def objects(self) -> Iterator[Sequence[Any]]:
@@ -76,12 +70,13 @@ class _Lines:
         self.source = file.source
         self.head = head_records(self.source.head)
 
-    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, Any]]:
+    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, int, Any]]:
         line, offset = place.line, place.offset
         with closing(self.source.blocks(offset)) as blocks:
             for block in blocks:
-                yield line, offset, block
-                line, offset = line + block.count(b"\n"), offset + len(block)
+                n_lines = block.count(b"\n")
+                yield line, n_lines, offset, block
+                line, offset = line + n_lines, offset + len(block)
 
     def objects(self) -> Iterator[Sequence[Any]]:
         for block in self.source.blocks():
@@ -102,8 +97,8 @@ class _List:
         self.values = values if isinstance(values, list) else [values]
         self.head = [value for value in self.values[:_HEAD_ROWS] if isinstance(value, dict)]
 
-    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, Any]]:
-        yield 1, 0, self.values
+    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, int, Any]]:
+        yield 1, len(self.values), 0, self.values
 
     def objects(self) -> Iterator[Sequence[Any]]:
         for start in range(0, len(self.values), _BATCH):
@@ -121,10 +116,10 @@ class _Table:
         frame = next(self._frames(None), pl.DataFrame())
         return frame.head(_HEAD_ROWS).to_dicts() or [dict.fromkeys(frame.columns)]
 
-    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, Any]]:
+    def parts(self, layout: Layout, place: Position) -> Iterator[tuple[int, int, int, Any]]:
         row = 1
         for frame in self._frames(layout):
-            yield row, 0, frame
+            yield row, frame.height, 0, frame
             row += frame.height
 
     def objects(self) -> Iterator[Sequence[Any]]:
@@ -171,8 +166,8 @@ def pieces(
             continue
         if file.format != "jsonl" and place is not None:
             place = Position(0, "", lines=place.lines)
-        for line, offset, content in contents.parts(layout, place or Position(0, "")):
-            yield Piece(number, layout, line, content, offset, 0 if place is None else place.lines)
+        for line, n_lines, offset, content in contents.parts(layout, place or Position(0, "")):
+            yield Piece(number, layout, line, n_lines, content, offset, 0 if place is None else place.lines)
         file.source.release()
     for format, numbers in foreign.items():
         yield from _converted(format, files, numbers, places)
@@ -190,4 +185,4 @@ def _converted(
             yield from _CONTENTS.get(files[current].format, _Table)(files[current]).objects()
 
     for converted in FOREIGN[format].convert(batches()):
-        yield Piece(current, layout, 1, converted, n_seen=0 if places[current] is None else EVERY_LINE)
+        yield Piece(current, layout, 1, 0, converted, n_seen=0 if places[current] is None else EVERY_LINE)

@@ -87,22 +87,22 @@ class _Reader:
         for kind, frame in raw.items():
             layout = replace(piece.layout, kind=kind) if kind else piece.layout
             frames |= settle(frame, layout, self.rules, tally, piece.n_seen) if frame.height else {}
-        times: list[Any] = [self.times(frame).max() for frame in raw.values()]
+        times: list[Any] = [self._newest(frame["time"]) for frame in raw.values()]
         return _Records(piece, frames, tally, max((time for time in times if time is not None), default=None))
 
-    def times(self, raw: pl.DataFrame) -> pl.Series:
-        """Times of raw records that may be waited for."""
-        column = raw["time"] if "time" in raw.columns else pl.Series([], dtype=TIME)
-        times = parse_times(column, self.rules.timezone)
-        return times.filter(times <= self.rules.latest + _BEYOND)
+    def _newest(self, times: pl.Series) -> Any:
+        """The newest time that may be waited for; None for none."""
+        newest: Any = times.max()
+        latest = self.rules.latest + _BEYOND
+        return times.filter(times <= latest).max() if newest is not None and newest > latest else newest
 
     def raw(self, piece: Piece, tally: Tally) -> dict[str | None, pl.DataFrame]:
-        """Records as they are written, by kind where that is known."""
+        """Records as they are written, but for their times, by kind where that is known."""
         name, content = self.names[piece.file], piece.content
         if isinstance(content, Converted):
             place = name.rpartition(",")[0]
             tally.update(replace(trouble, example=f"{place}, {trouble.example}") for trouble in content.troubles)
-            return {kind: _placed(frame, piece.file, 0) for kind, frame in content.frames.items()}
+            return {kind: self._placed(frame, piece.file, 0) for kind, frame in content.frames.items()}
         if isinstance(content, pl.DataFrame):
             frame = table_records(content, piece.layout, piece.first)
         elif isinstance(content, bytes):
@@ -111,7 +111,13 @@ class _Reader:
             objects = [(number, item) for number, item in enumerate(content, piece.first) if isinstance(item, dict)]
             tally.add("broken_line", len(content) - len(objects), name)
             frame = records_frame([item for _, item in objects], [number for number, _ in objects], piece.layout)
-        return {None: _placed(frame, piece.file)}
+        return {None: self._placed(frame, piece.file)}
+
+    def _placed(self, frame: pl.DataFrame, file: int, line: int | None = None) -> pl.DataFrame:
+        times = frame["time"] if "time" in frame.columns else pl.Series([None] * frame.height, dtype=TIME)
+        number = pl.col("line") if line is None else pl.lit(line, pl.UInt32).alias("line")
+        times = parse_times(times, self.rules.timezone).alias("time")
+        return frame.with_columns(times, pl.lit(file, pl.UInt32).alias("file"), number)
 
     def _lines(self, content: bytes, piece: Piece, tally: Tally) -> pl.DataFrame:
         name = self.names[piece.file]
@@ -121,7 +127,11 @@ class _Reader:
             tally.add("torn_line", 1, f"{name} {piece.first + piece.n_lines}", is_fatal=False)
             content = whole
         return parse_lines(
-            content, piece.layout, piece.first, lambda line: tally.add("broken_line", 1, f"{name} {line}")
+            content,
+            piece.n_lines + (not content.endswith(b"\n")),
+            piece.layout,
+            piece.first,
+            lambda line: tally.add("broken_line", 1, f"{name} {line}"),
         )
 
 
@@ -172,16 +182,12 @@ class _Ends:
         if end is None:
             return Position(size, head, ends[-1].end, ends[-1].behind, lines)
         content = next(file.source.blocks(end.begin))
-        raw = self.reader.raw(Piece(0, end.layout, end.first, content), Tally(self.reader.names))[None]
-        is_needed = parse_times(raw["time"], self.reader.rules.timezone) >= since
-        line = int(raw["line"][int(is_needed.fill_null(False).arg_true()[0])])
+        raw = self.reader.raw(Piece(0, end.layout, end.first, content.count(b"\n"), content), Tally(self.reader.names))[
+            None
+        ]
+        line = int(raw["line"][int((raw["time"] >= since).fill_null(False).arg_true()[0])])
         n_bytes = sum(len(before) + 1 for before in content.split(b"\n", line - end.first)[: line - end.first])
         return Position(size, head, end.begin + n_bytes, line, lines)
-
-
-def _placed(frame: pl.DataFrame, file: int, line: int | None = None) -> pl.DataFrame:
-    number = pl.col("line") if line is None else pl.lit(line, pl.UInt32).alias("line")
-    return frame.with_columns(pl.lit(file, pl.UInt32).alias("file"), number)
 
 
 def read_logs(
@@ -213,18 +219,30 @@ def read_logs(
         tally.add(kind, len(names), next(iter(names), ""), is_fatal=False)
     rewritten = Position(0, "", lines=EVERY_LINE)
     places = [last.place(file) or (rewritten if file.name in last.by_name else None) for file in files]
-    frames: dict[str, list[pl.DataFrame]] = {kind: [pl.DataFrame(schema=reader.rules.schema(kind))] for kind in TABLES}
+    frames: dict[str, list[pl.DataFrame]] = {kind: [] for kind in TABLES}
     ends = dict[int, list[_End]]()
     with closing(ahead(reader.read, pieces(files, reader.rules.segments, places), workers=2)) as read:
         for records in read:
             tally.update(records.tally.by_kind.values())
             ends.setdefault(records.piece.file, []).append(records.end)
             for kind, frame in records.frames.items():
-                frames[kind].append(frame)
-    tables = clean({kind: pl.concat(frames.pop(kind)) for kind in TABLES}, session_gap, lateness, tally)
+                frames[kind].append(_without_nulls(frame))
+    tables = clean(
+        {kind: _joined(frames.pop(kind), reader.rules.needed(kind)) for kind in TABLES}, session_gap, lateness, tally
+    )
     return _logs(
         tables, tally, reader, _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions
     )
+
+
+def _without_nulls(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that hold anything: most logs lack half of those of the schema, which would fill the memory."""
+    return frame.select(column for column in frame if column.null_count() < frame.height)
+
+
+def _joined(frames: Sequence[pl.DataFrame], needed: Mapping[str, Any]) -> pl.DataFrame:
+    """Frames below each other, with columns that must be there."""
+    return pl.concat([pl.DataFrame(schema=needed), *frames], how="diagonal", rechunk=True)
 
 
 def _further(segments: Sequence[str]) -> list[str]:
@@ -253,6 +271,8 @@ def _logs(tables: Tables, tally: Tally, reader: _Reader, ends: Callable[[datetim
 
 def _texts(frame: pl.DataFrame, schema: Mapping[str, Any], own: pl.Expr, *more: str) -> pl.LazyFrame:
     """A table of this schema, one column by an expression of its own."""
-    name = own.meta.output_name()
-    columns = [own if column == name else pl.col(column).cast(dtype) for column, dtype in schema.items()]
-    return frame.lazy().select(*columns, *more, "row")
+    columns = {column: pl.col(column) if column in frame.columns else pl.lit(None) for column in schema}
+    columns[own.meta.output_name()] = own
+    return frame.lazy().select(
+        *(column.cast(schema[name]).alias(name) for name, column in columns.items()), *more, "row"
+    )

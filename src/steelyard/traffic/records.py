@@ -14,7 +14,6 @@ from steelyard.traffic.layout import NUMBER, RECORD_TYPES, TEXT, Layout, raw_typ
 from steelyard.traffic.parsing import unpacked
 from steelyard.traffic.schema import IMPRESSIONS, KINDS, SCORE, TABLES
 from steelyard.traffic.tally import Tally
-from steelyard.traffic.times import parse_times
 
 EARLIEST = datetime(2000, 1, 1)
 TOLERATED = timedelta(minutes=5)
@@ -27,9 +26,18 @@ _KIND_NAMES = {
     "reformulated": "reformulation",
 }  # fmt: skip
 """What other logs call our kinds of events."""
+_BAD_VALUES = (
+    ("dwell", "negative_dwell", pl.col("value") < 0),
+    ("dwell", "absurd_dwell", pl.col("value") > LONGEST_DWELL),
+    ("rating", "bad_value", ~pl.col("value").is_between(1, 5)),
+    ("thumb", "bad_value", ~pl.col("value").is_in([-1.0, 1.0])),
+)
+"""Kind of events, and a trouble with the values that it has."""
 _THUMBS = {"thumbs_up": 1.0, "thumbs_down": -1.0}
 _ROBOT = r"(?i)bot\b|crawl|spider|headless|curl/|wget/|python-requests|httpx|go-http-client|scrapy|phantomjs|monitor"
 _NO_ERROR = ["", "false", "none", "null", "0"]
+_ASKED = ("request", "user", "session", "doc_ids", "is_robot")
+_DONE = ("kind", "position")
 _COMPACT = ("user", "session", "arm", "language", "error", "config", "corpus", "kind", "doc_id")
 
 
@@ -61,6 +69,12 @@ class Rules:
             del own["request"]
         return own | segments | robot | {"key": pl.UInt64(), "file": pl.UInt32(), "line": pl.UInt32()}
 
+    def needed(self, kind: str) -> dict[str, Any]:
+        """Those of these columns that cleaning looks at, whether or not a log has them."""
+        names = {"impression": _ASKED, "event": _DONE, "answer": ()}[kind]
+        schema = self.schema(kind)
+        return {name: schema[name] for name in ("time", "key", "file", "line", *names)}
+
     def _held(self, column: str, dtype: Any) -> Any:
         if column in ("doc_ids", "citations"):
             return pl.List(self.texts)
@@ -70,15 +84,12 @@ class Rules:
 def settle(raw: pl.DataFrame, layout: Layout, rules: Rules, tally: Tally, n_seen: int) -> dict[str, pl.DataFrame]:
     """Raw records by kind, as `Rules.schema` says; what cannot be used is left out and counted.
 
-    raw      columns of the layout, `file` and `line`
+    raw      columns of the layout, with times that were parsed, `file` and `line`
     n_seen   lines of the file that an earlier look has read
     """
     raw = unpacked(raw, layout.items)
     quoted = [name for name in raw.columns if raw_type(name) == NUMBER and raw.schema[name] == TEXT]
-    raw = raw.with_columns(
-        parse_times(_column(raw, "time"), rules.timezone).alias("time"),
-        pl.col(quoted).str.strip_chars().cast(pl.Float64, strict=False),
-    )
+    raw = raw.with_columns(pl.col(quoted).str.strip_chars().cast(pl.Float64, strict=False))
     raw = _needed(raw, rules, tally, n_seen)
     parts = _by_kind(raw, layout.kind, tally)
     return {kind: settled(part, kind, rules, tally) for kind, part in parts.items() if part.height}
@@ -94,7 +105,7 @@ def _needed(raw: pl.DataFrame, rules: Rules, tally: Tally, n_seen: int) -> pl.Da
 
 def settled(raw: pl.DataFrame, kind: str, rules: Rules, tally: Tally) -> pl.DataFrame:
     """Records of one kind, with times."""
-    raw = tally.drop("no_request", raw, _column(raw, "request").fill_null("") == "")
+    raw = tally.drop("no_request", raw, _column(raw, "request").is_null() | (_column(raw, "request") == ""))
     raw = tally.drop("bad_time", raw, raw["time"].is_null() | (raw["time"].dt.replace_time_zone(None) < EARLIEST))
     raw = tally.drop("future", raw, raw["time"] > rules.latest)
     schema = rules.schema(kind)
@@ -139,7 +150,8 @@ def _by_kind(raw: pl.DataFrame, kind: str | None, tally: Tally) -> dict[str, pl.
 
 
 def _impressions(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    raw = raw.with_columns(pl.col("doc_ids").list.drop_nulls())
+    if raw["doc_ids"].explode(empty_as_null=False, keep_nulls=False).null_count():
+        raw = raw.with_columns(pl.col("doc_ids").list.drop_nulls())
     length = raw["doc_ids"].list.len()
     for column, is_bad in (("scores", _not_finite), ("propensities", _no_propensity)):
         values = raw[column]
@@ -156,7 +168,7 @@ def _impressions(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return raw.with_columns(
         _language(),
         pl.when(~pl.col("error").str.to_lowercase().is_in(_NO_ERROR)).then("error").alias("error"),
-        pl.col("user", "session").replace("", None),
+        *(pl.when(pl.col(column) != "").then(column).alias(column) for column in ("user", "session")),
         pl.lit(_column(raw, "user_agent")).str.contains(_ROBOT).alias("is_robot"),
     )  # fmt: skip
 
@@ -185,21 +197,26 @@ def _language() -> pl.Expr:
 
 
 def _events(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    kind = raw["kind"].str.strip_chars().str.to_lowercase().str.replace_all("[- ]", "_")
-    raw = raw.with_columns(
-        kind.replace(_KIND_NAMES).alias("kind"),
-        pl.coalesce(pl.col("value"), pl.lit(kind).replace_strict(_THUMBS, default=None, return_dtype=pl.Float64)),
-    )
-    raw = tally.drop("no_kind", raw, raw["kind"].fill_null("") == "")
-    tally.note("unknown_kind", raw, ~(raw["kind"].is_in(list(KINDS)) | raw["kind"].str.starts_with(SCORE)))
+    plain = {kind: _plain(kind) for kind in raw["kind"].drop_nulls().unique()}
+    kinds = {kind: _KIND_NAMES.get(name, name) for kind, name in plain.items()}
+    if any(kind != name for kind, name in kinds.items()):
+        thumbs = {kind: _THUMBS[name] for kind, name in plain.items() if name in _THUMBS}
+        thumb = pl.col("kind").replace_strict(thumbs, default=None, return_dtype=pl.Float64)
+        raw = raw.with_columns(pl.coalesce("value", thumb), pl.col("kind").replace(kinds))
+    raw = tally.drop("no_kind", raw, raw["kind"].is_null() | (raw["kind"] == ""))
+    if unknown := {kind for kind in kinds.values() if kind not in KINDS and not kind.startswith(SCORE)}:
+        tally.note("unknown_kind", raw, raw["kind"].is_in(list(unknown)))
     position = raw["position"].cast(pl.Float64)
     raw = tally.drop("bad_position", raw, (position < 1) | (position >= 2**31) | (position % 1 != 0))
-    dwell = raw["kind"] == "dwell"
-    raw = tally.drop("negative_dwell", raw, dwell & (raw["value"] < 0))
-    raw = tally.drop("absurd_dwell", raw, (raw["kind"] == "dwell") & ~(raw["value"] <= LONGEST_DWELL).fill_null(True))
-    kind, value = raw["kind"], raw["value"]
-    bad = ((kind == "thumb") & ~value.is_in([-1.0, 1.0])) | ((kind == "rating") & ~value.is_between(1, 5))
-    return tally.drop("bad_value", raw, bad | ~value.is_finite())
+    for kind, trouble, is_bad in _BAD_VALUES:
+        if kind in kinds.values():
+            raw = tally.drop(trouble, raw, raw.select((pl.col("kind") == kind) & is_bad).to_series())
+    return tally.drop("bad_value", raw, ~raw["value"].is_finite())
+
+
+def _plain(kind: str) -> str:
+    """A kind of events as ours are written; names of scores stay as they are."""
+    return kind if kind.startswith(SCORE) else kind.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def _answers(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
