@@ -97,7 +97,7 @@ CASES = [
 def detections(case: Case) -> list[Detection]:
     """Charts of all series that a case names, in all segments; half of the traffic of all is of a third language."""
     falls = {name: fall if isinstance(fall, tuple) else (fall, LAST) for name, fall in case.falls.items()}
-    names = {name.split()[0] for name in [*falls, *case.quiet]}
+    names = dict.fromkeys(name.split()[0] for name in [*falls, *case.quiet])
     result = []
     for name in names:
         for segment in SEGMENTS:
@@ -219,3 +219,12 @@ def test_every_role_has_a_rule_and_every_cause_a_row_of_the_table() -> None:
     table = causes.__doc__ or ""
     rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("|")][2:]
     assert rows == [rule.cause for rule in RULES]
+
+
+def test_a_shift_that_was_raised_late_as_its_series_was_in_alarm_already_began_with_the_others() -> None:
+    ctr, top = detections(Case("", {"ctr": 0.08, "top": (0.1, 54)}, set()))
+    (shift,) = (replace(own, since_low=own.since, since_high=own.since) for own in top.alarms)
+    assert len(alerts([ctr, replace(top, alarms=[shift])], (), monitor="shop")) == 2
+    covered = pl.col("start").is_between(START + 44 * DAY, START + 52 * DAY) | (pl.col("start") >= shift.since)
+    late = replace(top, chart=top.chart.with_columns(is_alarm=covered), alarms=[shift])
+    assert [len(alert.shifts) for alert in alerts([ctr, late], (), monitor="shop")] == [2]

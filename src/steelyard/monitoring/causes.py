@@ -184,9 +184,16 @@ class _Mover:
         return lengths[len(lengths) // 2]
 
     @cached_property
+    def earliest(self) -> datetime:
+        """Its likeliest first window; that of an alarm which ended in the window before, and would have covered it."""
+        before = self.chart.filter(pl.col("start") < self.shift.since).reverse()
+        covered = before[1:].filter(pl.col("is_alarm").cum_min())["start"]
+        return covered[-1] if len(covered) else self.shift.since
+
+    @cached_property
     def span(self) -> tuple[datetime, datetime]:
         """When it may have begun: the interval of its first window, and a window before and after."""
-        return self.shift.since_low - self.window, self.shift.since_high + self.window
+        return min(self.shift.since_low, self.earliest) - self.window, self.shift.since_high + self.window
 
     @cached_property
     def windows(self) -> pl.DataFrame:
@@ -217,7 +224,8 @@ class _Mover:
 
     def began_with(self, other: _Mover) -> bool:
         """Whether it began together with another one that shows more exactly when."""
-        is_near = abs(self.shift.since - other.shift.since) <= _NEAR * max(self.window, other.window)
+        reach = _NEAR * max(self.window, other.window)
+        is_near = self.earliest - reach <= other.shift.since <= self.shift.since + reach
         return is_near and _overlap(self.span, other.span) and self.raised[0] >= other.shift.since
 
     def ends_with(self, change: Change) -> bool:
