@@ -33,7 +33,7 @@ def test_a_terminal_shows_the_verdict_and_a_row_an_alert_or_a_stream(state: str,
     assert "2 records of the logs" not in shown
     assert "Careful: 38 records of the logs were left out" in shown
     if state == "alert":
-        assert lines[4].split("   ") == ["5f5f5f", "worse", "2026-11-17", "ctr +2", "0.300 → 0.240 (−0.060)"]
+        assert lines[4].split("   ") == ["5f5f5f", "worse", "2026-11-17", "ctr +2", "0.300 → 0.240"]
         assert "feedback" not in shown
     assert len(lines) <= 12
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
@@ -26,16 +26,22 @@ def moment(at: datetime, zone: str) -> str:
     return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
 
 
+def levels_text(shift: Shift, words: Words) -> str:
+    """A level before and after, in as many decimals as the interval of the difference allows."""
+    text = _levels_writer(shift)
+    return words("look.levels", before=text(shift.before), after=text(shift.after))
+
+
 def shift_text(shift: Shift, words: Words) -> str:
     """A level before and after, and the difference, in as many decimals as its interval allows."""
-    decimals = decimals_of(shift.low, shift.high)
-
-    def text(value: float) -> str:
-        return amount(value) if decimals is None else rounded(value, max(decimals, 0))
-
-    difference = shift.after - shift.before
+    difference, text = shift.after - shift.before, _levels_writer(shift)
     plus = "+" if difference > 0 else ""
-    return words("look.change", before=text(shift.before), after=text(shift.after), difference=plus + text(difference))
+    return words("look.change", levels=levels_text(shift, words), difference=plus + text(difference))
+
+
+def _levels_writer(shift: Shift) -> Callable[[float], str]:
+    decimals = decimals_of(shift.low, shift.high)
+    return amount if decimals is None else lambda value: rounded(value, max(decimals, 0))
 
 
 def alert_sentences(alert: Alert, words: Words, *, timezone: str = "UTC") -> list[str]:

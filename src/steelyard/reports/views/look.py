@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from steelyard.monitoring.alerts import Alert, Change, Shift, State
 from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.looking import Look as MonitorLook
-from steelyard.reports.views.alerts import alert_sentences, moment, shift_text
+from steelyard.reports.views.alerts import alert_sentences, levels_text, moment, shift_text
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, count, decimals_of, number, percent, rounded
@@ -180,7 +180,7 @@ def alerts_sheet(alerts: Sequence[Alert], look: MonitorLook, words: Words) -> Sh
         ),
         Column[Alert](words("look.head.series"), lambda alert: _series_text(alert, words)),
         Column[Alert](
-            words("look.head.change"), lambda alert: shift_text(alert.shifts[0], words) if alert.shifts else "–"
+            words("look.head.change"), lambda alert: levels_text(alert.shifts[0], words) if alert.shifts else "–"
         ),
     ]
     return sheet_of(alerts, columns)
