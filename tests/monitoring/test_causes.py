@@ -228,3 +228,12 @@ def test_a_shift_that_was_raised_late_as_its_series_was_in_alarm_already_began_w
     covered = pl.col("start").is_between(START + 44 * DAY, START + 52 * DAY) | (pl.col("start") >= shift.since)
     late = replace(top, chart=top.chart.with_columns(is_alarm=covered), alarms=[shift])
     assert [len(alert.shifts) for alert in alerts([ctr, late], (), monitor="shop")] == [2]
+
+
+def test_what_a_stream_raised_by_itself_lasts_until_the_stream_says_no_more() -> None:
+    (recall,) = detections(Case("", {"recall": 0.05}, set()))
+    direct = replace(recall, chart=recall.chart.with_columns(is_alarm=False, z=pl.lit(None), expected=pl.lit(None)))
+    first = alerts([direct], (), monitor="shop")
+    assert [(alert.cause, alert.time, alert.until) for alert in first] == [("regression", START + 51 * DAY, None)]
+    over = alerts([replace(direct, alarms=[])], (), monitor="shop", previous=first)
+    assert over == [replace(first[0], until=START + 56 * DAY)]

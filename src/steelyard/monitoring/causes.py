@@ -197,13 +197,17 @@ class _Mover:
 
     @cached_property
     def windows(self) -> pl.DataFrame:
-        """Its windows from the one that raised it: start, end, and whether the series is back at its level."""
+        """Its windows from the one that raised it: start, end, and whether the series is back at its level.
+
+        What a stream raised by itself has no window in alarm, and lasts as long as the stream says so.
+        """
         shift = self.shift
         returned = (pl.col("value") - pl.col("expected")) / ((shift.before - shift.after) or 1.0) >= _BACK
         after = self.chart.filter(pl.col("start") >= shift.since, pl.col("value").is_not_null())
-        raised = after.filter(pl.col("is_alarm").cum_max() | self.is_restart)
-        is_well = returned.fill_null(value=False) if self.is_restart else ~pl.col("is_alarm")
-        return (raised if len(raised) else after).select("start", "end", is_well=is_well)
+        raised = after.filter(pl.col("is_alarm").cum_max())
+        if self.is_restart or not len(raised):
+            return after.select("start", "end", is_well=returned.fill_null(value=False) & self.is_restart)
+        return raised.select("start", "end", is_well=~pl.col("is_alarm"))
 
     @cached_property
     def raised(self) -> tuple[datetime, datetime]:
