@@ -10,6 +10,12 @@ from steelyard.traffic.requests import COLUMNS, requests
 from tests.hypothesis_profiles import examples
 from tests.traffic.made_logs import chance_rows, logs_of
 
+
+def in_order(logs, names, **options):
+    """Columns of requests, in the order of their ids."""
+    return requests(logs, ["request", *names], **options).sort("request").drop("request").collect()
+
+
 REFORMULATIONS = [
     # seconds later, earlier query, later query, whether the earlier one was reformulated
     (30, "python sort", "python sort list by key", True),
@@ -36,7 +42,7 @@ def test_the_next_request_of_a_session_in_other_words_is_a_reformulation(seconds
         {"request": "4", "query": behind, "time": seconds},
         {"request": "5", "query": before + " more", "time": seconds + 1},  # neither session nor user
     ]
-    said = requests(logs_of(rows), ["request", "is_reformulated"]).sort("request").collect()["is_reformulated"]
+    said = in_order(logs_of(rows), ["is_reformulated"])["is_reformulated"]
     assert said.to_list() == [want, False, False, False, False]
 
 
@@ -49,7 +55,7 @@ def test_a_first_click_has_rank_and_time_also_where_it_names_a_document_alone():
         {"request": "c", "kind": "click", "time": -3, "doc_id": "of another request"},
         {"request": "c", "kind": "copy"},
     ]
-    frame = requests(logs_of(rows, events), ["n_clicks", "first_click_rank", "first_click_s", "clicks@1"]).collect()
+    frame = in_order(logs_of(rows, events), ["n_clicks", "first_click_rank", "first_click_s", "clicks@1"])
     assert frame.rows() == [(2, 2, 5.0, 1), (1, 1, 5.0, 1), (1, None, 0.0, 0), (0, None, None, 0)]
 
 
@@ -86,7 +92,7 @@ def test_thumbs_both_ways_are_none_and_success_is_before_acceptance():
         {"request": "b", "kind": "purchase", "value": 2.5},
     ]
     names = ["thumbs", "n_thumbs", "success_s", "purchase.n", "purchase.value"]
-    frame = requests(logs_of([{"request": "a"}, {"request": "b"}], events), names).collect()
+    frame = in_order(logs_of([{"request": "a"}, {"request": "b"}], events), names)
     assert frame.rows() == [(0.0, 2, 7.0, 0, 0.0), (0.0, 0, 4.0, 2, 15.0)]
 
 
@@ -95,7 +101,7 @@ def test_bots_are_left_out_and_units_are_users_or_sessions_or_requests():
         {"request": "a", "user": "u", "session": "s"}, {"request": "b", "session": "s"}, {"request": "c"},
         {"request": "d", "user": "u", "is_bot": True},
     ]  # fmt: skip
-    assert requests(logs_of(rows), ["unit"]).collect()["unit"].to_list() == ["u", "s", "c"]
+    assert in_order(logs_of(rows), ["unit"])["unit"].to_list() == ["u", "s", "c"]
 
 
 def test_answers_are_abstentions_by_the_log_or_by_the_function_handed_in():
@@ -104,16 +110,16 @@ def test_answers_are_abstentions_by_the_log_or_by_the_function_handed_in():
         {"request": "b", "answer": "I do not know."},
     ]
     logs = logs_of([{"request": r} for r in "abc"], (), answers)
-    logged = requests(logs, ["request", "has_abstained", "n_citations"]).sort("request").collect()
-    assert logged.drop("request").rows() == [(False, 2), (None, None), (None, None)]
-    said = requests(logs, ["request", "has_abstained"], abstains=lambda texts: texts.str.contains("not know"))
-    assert said.sort("request").collect()["has_abstained"].to_list() == [False, True, None]
+    logged = in_order(logs, ["has_abstained", "n_citations"])
+    assert logged.rows() == [(False, 2), (None, None), (None, None)]
+    said = in_order(logs, ["has_abstained"], abstains=lambda texts: texts.str.contains("not know"))
+    assert said["has_abstained"].to_list() == [False, True, None]
 
 
 def test_judged_results_are_counted_for_queries_with_labels():
     rows = [{"request": "a", "query": "q", "doc_ids": ["x", "y", "z"]}, {"request": "b", "query": "other"}]
     labels = pl.DataFrame({"query": ["q", "q", "q"], "doc_id": ["x", "x", "z"]})
-    frame = requests(logs_of(rows), ["judged@2", "shown@2"], judged=labels).collect()
+    frame = in_order(logs_of(rows), ["judged@2", "shown@2"], judged=labels)
     assert frame.rows() == [(1, 2), (None, None)]
     with pytest.raises(InputError, match="labels"):
         requests(logs_of(rows), ["judged@2"])
@@ -129,5 +135,5 @@ def test_an_unknown_column_is_refused_with_the_nearest():
 def test_a_column_is_the_same_alone_and_with_all_others(seed, wanted):
     logs = logs_of(**chance_rows(seed, n=40))
     names = sorted(wanted)
-    alone = requests(logs, ["request", *names]).sort("request").collect()
-    assert alone.equals(requests(logs).select("request", *names).sort("request").collect())
+    alone = in_order(logs, names)
+    assert alone.equals(requests(logs).sort("request").select(names).collect())
