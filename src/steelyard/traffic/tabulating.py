@@ -21,7 +21,7 @@ from steelyard.traffic.measures import Percentile, Quantity, Ratio, measurable, 
 from steelyard.traffic.requests import Abstains, column_type, requests
 from steelyard.traffic.schema import TIME
 from steelyard.traffic.series import POINTS, Series
-from steelyard.traffic.windows import Windows
+from steelyard.traffic.windows import Windows, placed
 
 LEAST_UNITS = 10
 """Users that a ratio or a percentile must come from; a window with fewer has none."""
@@ -167,11 +167,8 @@ class _Coded:
     def __init__(
         self, rows: pl.DataFrame, segments: Sequence[str], columns: _Columns, starts: Ints, ends: Ints
     ) -> None:
-        times = rows["time"].to_physical().to_numpy()
-        window = np.searchsorted(starts, times, side="right") - 1
-        is_inside = window >= 0
-        is_inside[is_inside] = times[is_inside] < ends[window[is_inside]]
-        self.n_windows, self.window, rows = len(starts), window[is_inside], rows.filter(is_inside)
+        window = placed(rows["time"].to_physical().to_numpy(), starts, ends)
+        self.n_windows, self.window, rows = len(starts), window[window >= 0], rows.filter(window >= 0)
         self.unit = rows["unit"].to_numpy().astype(np.int64)
         self.codes = {name: _codes(rows[name]) for name in segments}
         added = columns.added()

@@ -146,6 +146,14 @@ class Windows:
         return edges[inside]
 
 
+def placed(times: Ints, starts: Ints, ends: Ints) -> Ints:
+    """(n,) number of the window that holds each time, -1 for none, of windows in the order of time."""
+    window = np.searchsorted(starts, times, side="right") - 1
+    is_inside = window >= 0
+    is_inside[is_inside] = times[is_inside] < ends[window[is_inside]]
+    return np.where(is_inside, window, -1)
+
+
 def microseconds(moment: datetime) -> int:
     """Microseconds since 1970 of a time with a time zone."""
     return (moment - _EPOCH) // _MICROSECOND
