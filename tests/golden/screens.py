@@ -28,6 +28,7 @@ from steelyard.cli.calls import Call
 from steelyard.demo import copy_data
 from steelyard.experiment.self_testing import SelfTestOptions
 from tests.cli.command import steelyard
+from tests.monitoring.simulated import write_days
 
 FILES = Path(__file__).parent / "screens"
 LANGUAGES = ("en", "zh")
@@ -102,6 +103,9 @@ SCREENS: dict[str, Screen] = {
     "review-calibrate-two": Screen("review calibrate pilot.jsonl runs/assistant", state="settling"),
     "review-report-two": Screen("review report pilot.jsonl runs/assistant", state="settling", most=20),
     "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
+    "monitor": Screen("monitor shop.toml --as-of 2026-10-16T12:00Z", most=12, state="watched"),
+    "monitor-alert": Screen("monitor shop.toml", most=12, status=1, state="watched"),
+    "monitor-few": Screen("monitor shop.toml --as-of 2026-09-17T12:00Z", most=12, status=3, state="watched"),
     "review-calibrate": Screen(
         "review calibrate pilot.jsonl runs/assistant -o threshold.json", state="reviewed", varies=True
     ),
@@ -182,6 +186,14 @@ def recorded(folder: Path) -> None:
             store.add(result, time=first + timedelta(days=days), commit="81d03f9a2c", dirty=False)
 
 
+def watched(folder: Path) -> None:
+    """The logs of a service: 40 quiet days, and three on which users click less."""
+    folder.mkdir()
+    (folder / "shop.toml").write_text('logs = "logs"\nwindow = "1d"\nsegments = ["language"]\n')
+    write_days(folder / "logs", range(40))
+    write_days(folder / "logs", range(40, 43), ctr=0.2, config="v2")
+
+
 MISTAKES = (
     "charging cable", "Try another", "no free membership", "donate blood", "insured", "70 yuan", "at any time",
     "not switched off", "refrigerator", "guitars", "seven days like", "help is free", "day and night", "420元", "灯泡",
@@ -216,6 +228,7 @@ STATES: dict[str, Callable[[Path], None]] = {
     "labelled": labelled,
     "benched": benched,
     "recorded": recorded,
+    "watched": watched,
 }  # fmt: skip
 
 

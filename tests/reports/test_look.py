@@ -1,6 +1,7 @@
 """A look of a monitor in every format: its verdict, alerts, streams, and what to be careful with."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -13,6 +14,7 @@ from steelyard.monitoring.alerts import Change
 from steelyard.reports.views.look import by_gravity, look_line, nearness, well_since
 from steelyard.reports.words import read_words
 from steelyard.traffic.logs import Trouble
+from steelyard.traffic.series import Series
 from tests.monitoring.looks import CTR, DAY, ENDED, START, alert, detection, look, shift, too_short
 
 HERE = "Asia/Shanghai"
@@ -90,6 +92,9 @@ def test_the_nearest_to_its_limits_comes_behind_those_in_alarm() -> None:
     assert nearness(better) == 0.0
     one_sided = replace(sums_alone, chart=far.chart.with_columns(high=None, value="low"))
     assert nearness(one_sided) == pytest.approx(1.0)
+    at_the_end = far.chart.with_columns(value=1.0, expected=0.9999, high=1.0)
+    diversity = Series("diversity", "label_free", "either", "share")
+    assert math.isnan(nearness(replace(sums_alone, series=diversity, chart=at_the_end)))
     always_the_same = far.chart.with_columns(value=0.0, expected=0.0, low=0.0, high=2e-23, cusum=0.0)
     assert nearness(replace(far, chart=always_the_same)) == 0.0
 

@@ -86,8 +86,8 @@ def well_since(look: MonitorLook) -> datetime | None:
 def nearness(detection: Detection) -> float:
     """How far the newest value is on its way to the limit on its bad side: 0 to 1, more beyond it; NaN without any.
 
-    It begins at what is expected, or where that is beyond a limit itself, in the middle of both.  The sums count
-    likewise, by the way to their limit.
+    It begins at what is expected, or where that is beyond a limit itself, in the middle of both.  No share is beyond a
+    limit of 0 or 1.  The sums count likewise, by the way to their limit.
     """
     rows = detection.chart.filter(detection.chart["value"].is_not_null())
     if rows.is_empty():
@@ -98,7 +98,8 @@ def nearness(detection: Detection) -> float:
         start = (low + high) / 2
     limit = None if start is None else high if value > start else low
     ways = list[float]()
-    if limit is not None and abs(limit - start) > _TINY * max(abs(limit), 1.0):
+    is_end = detection.series.scale == "share" and limit in (0.0, 1.0)
+    if limit is not None and not is_end and abs(limit - start) > _TINY * max(abs(limit), 1.0):
         good = {"higher": value > start, "lower": value < start, "either": False}[detection.series.better]
         ways.append(0.0 if good else (value - start) / (limit - start))
     if detection.cusum_limit and row["cusum"] is not None:
