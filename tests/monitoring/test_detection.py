@@ -143,3 +143,22 @@ def test_a_test_alarms_by_its_p_with_an_effect_from_its_first_window_on():
     large = points_of([0.02, 0.01, 0.03, 0.3, 0.4, 0.3], p=p)
     (alarm,) = detect(large, series, BUDGET, windows=DAYS).alarms
     assert (alarm.rule, alarm.before, alarm.after) == ("test", pytest.approx(0.02), pytest.approx(0.3))
+
+
+def test_windows_without_a_value_have_no_error_either() -> None:
+    n = 60
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {
+            "series": ["latency_ms:p95"] * n, "segment": [""] * n,
+            "start": [datetime(2026, 11, 2, tzinfo=UTC) + timedelta(hours=i) for i in range(n)],
+            "end": [datetime(2026, 11, 2, tzinfo=UTC) + timedelta(hours=i + 1) for i in range(n)],
+            "value": [None if i % 7 == 3 else float(v) for i, v in enumerate(rng.lognormal(5, 0.1, n))],
+            "error": [None if i % 7 == 3 else 10.0 for i in range(n)], "p": [None] * n, "n": [40] * n,
+        },
+        POINTS,
+    )  # fmt: skip
+    series = Series("latency_ms:p95", "operations", "lower", "positive", 0.1)
+    detection = detect(frame, series, Budget(0.001), windows=Windows(timedelta(hours=1)))
+    assert detection.note is None
+    assert detection.chart["expected"].drop_nulls().is_finite().all()

@@ -200,8 +200,11 @@ def _laid(
     restarted = np.isin(np.arange(len(frame)), np.concatenate([*later, []]))
     able = values >= own.series.floor if own.series.is_test else np.ones(len(frame), np.bool_)
     laid = [np.full(n_windows, empty) for empty in (math.nan, 0.0, False, False, False)]
+    there = np.isfinite(values)
     for rows, column in zip(
-        laid, (np.where(np.isfinite(values), charted, math.nan), variances, able, outside, restarted), strict=True
+        laid,
+        (np.where(there, charted, math.nan), np.where(there, np.nan_to_num(variances), 0.0), able, outside, restarted),
+        strict=True,
     ):
         rows[place] = column
     return _Laid(own, frame, place, natural, *laid)
