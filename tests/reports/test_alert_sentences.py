@@ -27,13 +27,14 @@ def test_sentences_of_a_broken_reranker() -> None:
         "First suspect: reranker: v7 -> v8. Undo it, or compare both on your questions."
     )
     assert "`steelyard compare store:accepted store:latest`" in advice
+    assert advice.endswith("`steelyard monitor monitor.toml --accept 5f5f5f`.")
 
 
 @pytest.mark.parametrize("case", [
     (alert(cause="segment", shifts=[shift(CTR, "language=zh")], changes=[]),
      ["部分流量变差：ctr（language=zh）", "位置：language=zh。", "未发现同时有其他变化。"]),
     (alert(until=START + 55 * DAY), ["变差：", "已于 2026-11-22 结束。", "首要嫌疑：reranker: v7 -> v8。"]),
-    (SILENT, ["日志缺少事件或列：ctr", "ctr 此后没有数值", "`steelyard logs check`"]),
+    (SILENT, ["日志缺少事件或列：ctr", "ctr 此后没有数值", "`steelyard logs check LOGS`"]),
 ], ids=["segment", "ended", "silent"])  # fmt: skip
 def test_chinese_sentences(case: tuple[Alert, list[str]]) -> None:
     of, parts = case

@@ -11,7 +11,12 @@ from steelyard.reports.views.numbers import amount, by_width, decimals_of, round
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
+KEY = 6
+"""Characters of a key, which are enough to name an alert by."""
 _SUSPECT = ("config", "deployment")
+_ACCEPTABLE = ("regression", "segment", "traffic", "operations")
+_CHARTED = ("feedback", "label_free", "operations", "sample")
+"""Streams whose level may be accepted."""
 
 
 def moment(at: datetime, zone: str) -> str:
@@ -55,7 +60,7 @@ def alert_sentences(alert: Alert, words: Words, *, timezone: str = "UTC") -> lis
         *_size(alert, words),
         *([_where(alert, words)] if alert.shifts else []),
         *([_changes(alert, words, timezone)] if alert.shifts else []),
-        words(f"alert.advice.{alert.cause}"),
+        _advice(alert, words),
     ]
     return [words(f"alert.title.{alert.cause}", series=words.listed(names, 3)), *paragraphs]
 
@@ -112,4 +117,13 @@ def _changes(alert: Alert, words: Words, zone: str) -> str:
     texts = [words("alert.changed", listed=words.listed(listed))] if listed else [words("alert.unchanged")]
     if suspects and alert.state == "alert" and alert.cause not in ("traffic", "logging"):
         texts.append(words("alert.suspect", text=suspects[-1]))
+    return words("alert.between").join(texts)
+
+
+def _advice(alert: Alert, words: Words) -> str:
+    """What to try; and how to accept the level, where it lasts and may be as it should be."""
+    texts = [words(f"alert.advice.{alert.cause}")]
+    is_charted = any(shift.stream in _CHARTED for shift in alert.shifts)
+    if alert.cause in _ACCEPTABLE and alert.until is None and is_charted:
+        texts.append(words("alert.accept", key=alert.key[:KEY]))
     return words("alert.between").join(texts)

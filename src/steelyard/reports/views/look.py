@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from steelyard.monitoring.alerts import Alert, Change, Shift, State
 from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.looking import Look as MonitorLook
-from steelyard.reports.views.alerts import alert_sentences, levels_text, moment, shift_text
+from steelyard.reports.views.alerts import KEY, alert_sentences, levels_text, moment, shift_text
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, count, decimals_of, number, percent, rounded
@@ -25,8 +25,6 @@ from steelyard.traffic.series import Stream
 _MOST_ALERTS, _MOST_NAMED = 6, 3
 _TINY = 1e-9
 """Limits that are nearer to each other leave no way between them: a series that is always the same has such ones."""
-KEY = 6
-"""Characters of a key, which are enough to name an alert by."""
 _GRAVITY: Mapping[State, int] = {"alert": 0, "warn": 1, "well": 2, "few": 3}
 
 
