@@ -158,13 +158,16 @@ function pointer(svg, own, xs, bottom) {
   };
 }
 
+// The end of what lasts: its last day where it ends at midnight.
+const lastMoment = (seconds) => (moment(seconds).includes(" ") ? moment(seconds) : moment(seconds - 1).slice(0, 10));
+
 // The letters that the chart of a place has, with what changed.
 export function changesList(place) {
   const [first, last] = extent(numbers(place).at);
   const there = [...data.changes.entries()].filter(([, { time, until }]) => (until ?? time) >= first && time <= last);
   if (!there.length) return null;
   const items = there.map(([i, { time, until }]) => {
-    const when = until === null ? moment(time) : say("from_to", { start: moment(time), end: moment(until) });
+    const when = until === null ? moment(time) : say("from_to", { start: moment(time), end: lastMoment(until) });
     return element("li", {}, element("b", {}, letter(i)), ` ${when} ${texts.changes[i]}`);
   });
   return element("ul", { class: "letters" }, ...items);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -330,7 +330,7 @@ def changes_sheet(changes: Sequence[Change], zone: str, words: Words) -> Sheet:
 
     def when(change: Change) -> str:
         start = moment(change.time, zone)
-        return start if change.until is None else words("look.to", start=start, end=moment(change.until, zone))
+        return start if change.until is None else words("look.to", start=start, end=last_moment(change.until, zone))
 
     columns = [
         Column[Change](words("look.head.since"), when),
@@ -338,6 +338,17 @@ def changes_sheet(changes: Sequence[Change], zone: str, words: Words) -> Sheet:
         Column[Change](words("look.head.what"), lambda change: single_line(change.text) or "–"),
     ]
     return sheet_of(changes, columns, n_labels=2)
+
+
+def last_moment(until: datetime, zone: str) -> str:
+    """The end of what lasts: its last day where it ends at midnight.
+
+    >>> from datetime import UTC
+    >>> last_moment(datetime(2026, 10, 8, tzinfo=UTC), "UTC"), last_moment(datetime(2026, 10, 8, 9, tzinfo=UTC), "UTC")
+    ('2026-10-07', '2026-10-08 09:00')
+    """
+    text = moment(until, zone)
+    return text if " " in text else moment(until - timedelta(seconds=1), zone)[:10]
 
 
 def examples_sheet(alert: Alert, words: Words) -> Sheet:
