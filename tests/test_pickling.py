@@ -92,6 +92,8 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Criterion": lambda _: sy.Criterion("polite", "The answer is polite.", "1-5"),
     "Design": lambda folder: sy.plan(scores(folder), measures="mrr@10", difference=0.1),
     "Diagnosis": lambda folder: sy.diagnose(weighing(folder)),
+    "Logs": lambda _: logs_of(**chance_rows(1)),
+    "LogCheck": lambda _: sy.check_logs(logs_of(**chance_rows(1))),
     "DrawnQuestions": lambda _: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
     "Document": lambda _: sy.Document("h", "Text."),
     "Entry": lambda folder: sy.Store(folder / "history.db").add(scores(folder)),

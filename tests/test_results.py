@@ -43,6 +43,7 @@ from tests.reports.test_reviewing import RUNS as SAMPLED
 from tests.reviewing.small import QUESTIONS
 from tests.reviewing.test_reporting import usual
 from tests.traffic.made_logs import chance_rows, logs_of
+from tests.traffic.test_checking import written
 
 ASKED, ANSWERED = questions(), outputs()
 LABELS = {"ann": {"a": 2, "b": 0, "c": 1, "d": 2}, "bob": {"a": 2, "b": 0, "c": 0, "d": 1}}
@@ -102,6 +103,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Confirmation": lambda path: confirm(history()),
     "Design": lambda path: sy.plan(difference=0.05, sd=0.25),
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
+    "LogCheck": lambda path: sy.check_logs(written(path)),
     "DrawnQuestions": lambda path: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
     "EntryDifference": lambda path: difference(past := history(), *past.entries()["id"]),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),

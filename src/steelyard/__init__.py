@@ -67,7 +67,10 @@ if TYPE_CHECKING:
     from steelyard.reviewing.calibrating import calibrate
     from steelyard.store.entries import Entry
     from steelyard.store.store import Store
+    from steelyard.traffic.checking import LogCheck, check_logs, convert_logs
     from steelyard.traffic.drawing import DrawnQuestions, questions_from_logs
+    from steelyard.traffic.logs import Logs
+    from steelyard.traffic.reading import read_logs
 
 _HOMES = {
     "bench.bench": "Bench",
@@ -117,6 +120,9 @@ _HOMES = {
     "experiment.door.weighing": "Weighing",
     "store.entries": "Entry",
     "store.store": "Store",
+    "traffic.checking": "LogCheck check_logs convert_logs",
+    "traffic.logs": "Logs",
+    "traffic.reading": "read_logs",
     "traffic.drawing": "DrawnQuestions questions_from_logs",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -143,6 +149,8 @@ __all__ = [
     "Gate",
     "Grades",
     "InputError",
+    "LogCheck",
+    "Logs",
     "Look",
     "Measure",
     "MeasureError",
@@ -172,8 +180,10 @@ __all__ = [
     "agreement",
     "bench_rerankers",
     "calibrate",
+    "check_logs",
     "compare",
     "compare_answers",
+    "convert_logs",
     "definitions",
     "diagnose",
     "evaluate",
@@ -191,6 +201,7 @@ __all__ = [
     "plan",
     "questions_from_logs",
     "rate",
+    "read_logs",
     "report",
     "review",
     "run",

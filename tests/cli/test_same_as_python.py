@@ -250,6 +250,25 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
     ],
+    "logs check": [
+        ("traffic.jsonl", lambda: sy.check_logs("traffic.jsonl").text(lang="en", width=80)),
+        (
+            "traffic.jsonl --timezone Asia/Shanghai -f json",
+            lambda: sy.check_logs(["traffic.jsonl"], timezone="Asia/Shanghai").text("json", lang="en"),
+        ),
+    ],
+    "logs convert": [
+        (
+            "traffic.jsonl -o logs.parquet",
+            lambda: sy.convert_logs("traffic.jsonl", "logs.parquet").text(lang="en", width=80),
+        ),
+        (
+            "traffic.jsonl -o logs.parquet --timezone Asia/Shanghai --pseudonymise -f json",
+            lambda: sy.convert_logs(
+                ["traffic.jsonl"], "logs.parquet", timezone="Asia/Shanghai", pseudonymise=True
+            ).text("json", lang="en"),
+        ),
+    ],
     "questions from-logs": [
         (
             "traffic.jsonl -o drawn.jsonl -n 3",

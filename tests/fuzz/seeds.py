@@ -255,7 +255,17 @@ def _logs(folder: Path) -> list[Target]:
     for file, own in records.items():
         _lines(folder / file, own)
     command = ("questions", "from-logs", "-n", "20", "-o", "out/drawn.jsonl")
-    return [Target(file, ((*command, file),)) for file in records]
+    targets = [Target(file, ((*command, file),)) for file in records]
+    asked = {"time": "2026-11-01T12:00:00Z", "query": "how?", "doc_ids": ["a", "b"], "scores": [0.5, 0.25], "user": "u"}
+    impressions = [{**asked, "request": f"r{i}", "latency_ms": 5 * i} for i in range(20)]
+    clicks = [{"time": asked["time"], "request": f"r{i}", "kind": "click", "position": 1} for i in range(20)]
+    _lines(folder / "logs" / "own.jsonl", [*impressions, *clicks])
+    pl.DataFrame(impressions).write_parquet(folder / "logs" / "impressions.parquet")
+    pl.DataFrame(clicks).write_csv(folder / "logs" / "events.csv")
+    for name in ("own.jsonl", "impressions.parquet", "events.csv"):
+        file = f"logs/{name}"
+        targets.append(Target(file, (("logs", "check", file), ("logs", "convert", file, "-o", "out/logs.parquet"))))
+    return targets
 
 
 def _configurations(folder: Path) -> list[Target]:

@@ -9,8 +9,14 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, history, init, judges, monitor, options, pipelines, questions, runs, trec_eval
+from steelyard.cli import benches, history, init, judges, logs, monitor, options, pipelines, questions, runs, trec_eval
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
+
+_LOGS = argument(
+    "logs", nargs="+", reads=True,
+    help="Logs: files (JSONL, CSV, Parquet) and folders of them, as `steelyard logs check` reads them.",
+)  # fmt: skip
+_TIMEZONE = argument("--timezone", default="UTC", help="Of times without an offset, such as Asia/Shanghai.")
 
 COMMANDS = {
     "evaluate": Command(
@@ -225,13 +231,33 @@ COMMANDS = {
         ],
         judges.label, "steelyard.rag.labelling:label", "steelyard.judges.grading.grades:Grades",
     ),
+    "logs check": Command(
+        "What the logs of a service hold, what they lack, and what is wrong with them.",
+        [_LOGS, _TIMEZONE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN],
+        logs.check, "steelyard.traffic.checking:check_logs", "steelyard.traffic.checking:LogCheck",
+    ),
+    "logs convert": Command(
+        "Write logs in one schema: clean, in the order of time, each record once.",
+        [
+            _LOGS,
+            argument(
+                "--output", "-o", type=Path, required=True, writes=True,
+                help="FILE.parquet, or a folder for impressions.parquet, events.parquet and answers.parquet.",
+            ),
+            _TIMEZONE,
+            flag(
+                "--pseudonymise",
+                help="Keyed hashes for users, and masks for e-mail, phone and identity numbers in texts; the key is in "
+                "STEELYARD_PSEUDONYM_KEY.",
+            ),
+            options.SHOWN_FORMAT, *options.SHOWN,
+        ],
+        logs.convert, "steelyard.traffic.checking:convert_logs", "steelyard.traffic.checking:LogCheck",
+    ),
     "questions from-logs": Command(
         "Draw questions to label from the logs of a service, with the weight of each in the traffic.",
         [
-            argument(
-                "logs", nargs="+", reads=True,
-                help="Logs: files (JSONL, CSV, Parquet) and folders of them, as `steelyard logs check` reads them.",
-            ),
+            _LOGS,
             argument(
                 "--output", "-o", type=Path, required=True, writes=True,
                 help="The questions: JSONL, with weight, stratum and signs of failure as fields.",
@@ -673,6 +699,7 @@ A name of two words is that of a command in a group.
 GROUPS = {
     "review": "May the judge be believed? People decide about a sample of what it judged.",
     "history": "What was measured before? Results over time, in a store.",
+    "logs": "What does a service write down? Requests, clicks and answers, and what is wrong with them.",
     "questions": "Where do questions come from? From the traffic of a service.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
@@ -687,7 +714,7 @@ SECTIONS = {
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),
-    "a running system": ("monitor",),
+    "a running system": ("logs", "monitor"),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

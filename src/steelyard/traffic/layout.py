@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, KINDS, TABLES
+from steelyard.traffic.schema import ANSWERS, IMPRESSIONS, KINDS, TABLES
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "time": ("timestamp", "@timestamp", "ts", "datetime", "created_at", "event_time"),
@@ -88,6 +88,7 @@ class Layout:
             *_columns(kind if not has_types else None),
             *segments,
             "user_agent",
+            "is_bot",
             *(("type",) if has_types else ()),
         ]
         if kind == "impression" and not has_types and _spelling("answer", keys):
@@ -130,6 +131,3 @@ def _item_keys(rankings: Sequence[Any]) -> dict[str, str]:
     return {
         column: name for column, names in columns.items() if (name := next((key for key in names if key in keys), None))
     }
-
-
-assert set(SPELLINGS) - {"user_agent"} <= {*IMPRESSIONS, *EVENTS, *ANSWERS}

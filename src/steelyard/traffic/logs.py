@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from steelyard.base.short_repr import short_repr
+
 
 @dataclass(frozen=True)
 class Trouble:
@@ -26,7 +28,7 @@ class Trouble:
     is_fatal: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Logs:
     """Impressions, events and answers of a service.
 
@@ -51,6 +53,9 @@ class Logs:
     first: datetime | None = None
     last: datetime | None = None
     ends: Callable[[datetime], dict[str, Any]] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def positions(self, closed: datetime) -> dict[str, Any]:
         """Where the next look reads on, once windows before `closed` are measured: `positions` of `read_logs`, as JSON.

@@ -169,8 +169,14 @@ def _impressions(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
         _language(),
         pl.when(~pl.col("error").str.to_lowercase().is_in(_NO_ERROR)).then("error").alias("error"),
         *(pl.when(pl.col(column) != "").then(column).alias(column) for column in ("user", "session")),
-        pl.lit(_column(raw, "user_agent")).str.contains(_ROBOT).alias("is_robot"),
+        _robot(raw).alias("is_robot"),
     )  # fmt: skip
+
+
+def _robot(raw: pl.DataFrame) -> pl.Series:
+    """Whether a request is a bot's by its user agent, or as the log says."""
+    said = _column(raw, "is_bot").cast(pl.String).str.to_lowercase().is_in(["true", "1"])
+    return said.fill_null(False) | _column(raw, "user_agent").str.contains(_ROBOT).fill_null(False)
 
 
 def _not_finite(value: pl.Expr) -> pl.Expr:

@@ -14,6 +14,7 @@ from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.looking import Look as MonitorLook
 from steelyard.reports.views.alerts import KEY, alert_sentences, levels_text, moment, shift_text
 from steelyard.reports.views.cautions import careful
+from steelyard.reports.views.logs import trouble_text
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, count, decimals_of, number, percent, rounded
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
@@ -224,12 +225,6 @@ def _cautions(look: MonitorLook, words: Words) -> Iterator[str]:
     for detection in look.detections:
         if detection.note is not None and detection.state != "few":
             yield words("look.note.weak", series=series_name(detection), note=note_text(detection.note, words))
-
-
-def trouble_text(trouble: Trouble, words: Words) -> str:
-    """A kind of trouble in words."""
-    key = f"logs.trouble.{trouble.kind}"
-    return words(key) if key in words else single_line(trouble.kind)
 
 
 # Everything ----------------------------------------------------------------------------------------------------------
