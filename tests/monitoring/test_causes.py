@@ -237,3 +237,11 @@ def test_what_a_stream_raised_by_itself_lasts_until_the_stream_says_no_more() ->
     assert [(alert.cause, alert.time, alert.until) for alert in first] == [("regression", START + 51 * DAY, None)]
     over = alerts([replace(direct, alarms=[])], (), monitor="shop", previous=first)
     assert over == [replace(first[0], until=START + 56 * DAY)]
+
+
+def test_an_earlier_alert_is_not_continued_by_a_later_one_that_another_series_may_have_begun_long_ago() -> None:
+    ended = alerts(seen(Case("", {"ctr": (0.08, 30)}, set()), 40, recovered=33), (), monitor="shop")
+    later = detections(Case("", {"ctr": 0.08, "rr": 0.1}, set()))
+    slow = replace(later[1], alarms=[replace(shift, since_low=START + 20 * DAY) for shift in later[1].alarms])
+    (found,) = alerts([later[0], slow], (), monitor="shop", previous=ended)
+    assert (found.key != ended[0].key, len(found.shifts)) == (True, 2)

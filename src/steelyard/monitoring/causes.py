@@ -429,10 +429,11 @@ def _gap(chart: pl.DataFrame) -> tuple[datetime, datetime] | None:
     return (chart["start"][-length], chart["end"][needed - length - 1]) if length >= needed else None
 
 
-def _names(alert: Alert) -> set[tuple[str, str]]:
-    """Series and segments that an alert is about."""
-    silent = {(change.text, "") for change in alert.changes} if not alert.shifts else set()
-    return {(shift.series, shift.segment) for shift in alert.shifts} | silent
+def _spans(alert: Alert) -> dict[tuple[str, str], tuple[datetime, datetime]]:
+    """Series and segments that an alert is about, and when each may have begun."""
+    if not alert.shifts:
+        return {(change.text, ""): (change.time, change.time) for change in alert.changes}
+    return {(shift.series, shift.segment): (shift.since_low, shift.since_high) for shift in alert.shifts}
 
 
 def _continued(raised: Sequence[Alert], previous: Sequence[Alert], cooldown: timedelta) -> Iterator[Alert]:
@@ -441,7 +442,9 @@ def _continued(raised: Sequence[Alert], previous: Sequence[Alert], cooldown: tim
     for alert in sorted(raised, key=lambda alert: (alert.key not in open_keys, alert.time)):
         like = [before for before in previous if before.key in open_keys and _continues(alert, before, cooldown)]
         if like:
-            before = max(like, key=lambda before: (before.key == alert.key, len(_names(alert) & _names(before))))
+            before = max(
+                like, key=lambda before: (before.key == alert.key, len(_spans(alert).keys() & _spans(before).keys()))
+            )
             open_keys.discard(before.key)
             alert = replace(alert, key=before.key, time=before.time, examples=before.examples)
         yield alert
@@ -450,27 +453,24 @@ def _continued(raised: Sequence[Alert], previous: Sequence[Alert], cooldown: tim
 def _continues(alert: Alert, before: Alert, cooldown: timedelta) -> bool:
     """Whether an alert is an earlier one that was seen before.
 
-    It has one of its series, and began at the same time; or has the same cause, and began before the cooldown ended.
+    One of its series began at the same time; or it shares a series and the cause, and began before the cooldown ended.
     A notice does not continue as an alarm: what it did not explain after all is to be raised.
     """
     if alert.key == before.key:
         return True
-    if not _names(alert) & _names(before) or (before.state == "warn") > (alert.state == "warn"):
+    own, old = _spans(alert), _spans(before)
+    both = own.keys() & old.keys()
+    if not both or (before.state == "warn") > (alert.state == "warn"):
         return False
-    together = bool(alert.shifts) == bool(before.shifts) and _overlap(_span(alert), _span(before))
+    together = bool(alert.shifts) == bool(before.shifts) and any(_overlap(own[name], old[name]) for name in both)
     recent = alert.cause == before.cause and before.since <= alert.since <= (before.until or before.time) + cooldown
     return together or recent
-
-
-def _span(alert: Alert) -> tuple[datetime, datetime]:
-    times = [(shift.since_low, shift.since_high) for shift in alert.shifts] or [(alert.since, alert.since)]
-    return min(low for low, _ in times), max(high for _, high in times)
 
 
 def _ended(previous: Sequence[Alert], keys: Container[str], detections: Sequence[Detection]) -> Iterator[Alert]:
     """Open alerts that no series shows any more although they are watched: they end with the newest window."""
     ends = {(own.series.name, own.segment): own.chart["end"][-1] for own in detections if len(own.chart)}
     for alert in previous:
-        names = _names(alert)
+        names = _spans(alert).keys()
         if alert.until is None and alert.key not in keys and names and names <= ends.keys():
             yield replace(alert, until=max(ends[name] for name in names))
