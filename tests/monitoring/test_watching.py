@@ -104,6 +104,26 @@ def test_a_look_without_anything_new_changes_nothing(broken: Path) -> None:
     assert Memory(broken / "history.db", "support").load().n_looks == 2
 
 
+def test_a_log_that_stops_growing_is_an_alert_until_it_grows_again(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(30))
+    assert look_at(tmp_path, 30).alerts == []
+    assert look_at(tmp_path, 31).alerts == []  # A window late is not yet out of the way.
+    looks = [look_at(tmp_path, 33), look_at(tmp_path, 34)]
+    for look in looks:
+        assert look.state == "alert"
+        (alert,) = look.alerts
+        assert (alert.cause, alert.until, alert.changes[0].text) == ("logging", None, "logs")
+    assert looks[0].alerts == looks[1].alerts
+    write_days(tmp_path / "logs", range(30, 36))
+    (over,) = look_at(tmp_path, 36).alerts
+    assert over.until is not None
+
+
+def test_the_end_of_a_log_of_the_past_is_no_alert(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(30))
+    assert [look_at(tmp_path, day).state for day in (300, 301)] == ["well", "well"]
+
+
 def test_too_few_windows_are_no_verdict(tmp_path: Path) -> None:
     write_days(tmp_path / "logs", range(6))
     look = look_at(tmp_path, 6)

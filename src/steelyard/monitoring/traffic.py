@@ -27,12 +27,14 @@ class TrafficLook:
     result         points of the windows that are whole by now
     logs           those of these windows
     after, until   start of the first of these windows, and end of the last one; None without any
+    last           time of the newest request of this look and all before
     """
 
     result: StreamResult
     logs: Logs
     after: datetime | None = None
     until: datetime | None = None
+    last: datetime | None = None
 
 
 def watch_logs(settings: MonitorConfig, memory: Mapping[str, Any] | None, now: datetime) -> TrafficLook:
@@ -45,29 +47,33 @@ def watch_logs(settings: MonitorConfig, memory: Mapping[str, Any] | None, now: d
     Raises   InputError for what is no log.
     """
     earlier = dict(memory or {})
-    after = datetime.fromisoformat(earlier["closed"]) if "closed" in earlier else None
+    after, last = (datetime.fromisoformat(earlier[name]) if name in earlier else None for name in ("closed", "last"))
     logs = read_logs(
         settings.logs, segments=settings.segments, positions=earlier.get("positions"), now=now,
         timezone=settings.timezone,
     )  # fmt: skip
-    if logs.last is None:
+    last = max((moment for moment in (last, logs.last) if moment is not None), default=None)
+    if last is None:
         return TrafficLook(StreamResult(memory=earlier), logs)
-    until = _whole_until(settings.windows, now - settings.lateness, logs.last)
+    earlier["last"] = last.isoformat()
+    until = _whole_until(settings.windows, now - settings.lateness, last)
+    if logs.last is None or (after is not None and until <= after):
+        return TrafficLook(StreamResult(memory=earlier), logs, last=last)
     names = settings.measures or list(dict.fromkeys([*earlier.get("measures", []), *measurable(logs)]))
-    if after is not None and until <= after:
-        return TrafficLook(StreamResult(memory=earlier), logs)
     points = tabulate(logs, settings.windows, names, settings.segments, after, until)
     series = [measure.series for measure in traffic_measures(names, lambda name: column_type(logs, name))]
     if points.is_empty():
-        return TrafficLook(StreamResult(series=series, memory=earlier), logs)
+        return TrafficLook(StreamResult(series=series, memory=earlier), logs, last=last)
     first, closed = points["start"].min(), points["end"].max()
     assert isinstance(first, datetime)
     assert isinstance(closed, datetime)
     whole = logs.between(after, closed)
     changes, fingerprints = changes_in(whole, settings.windows, state=earlier.get("fingerprints"))
-    later = {"closed": closed.isoformat(), "positions": logs.positions(closed), "measures": names,
-             "fingerprints": fingerprints}  # fmt: skip
-    return TrafficLook(StreamResult(points, series, changes=changes, memory=later), whole, first, closed)
+    later = {
+        **earlier, "closed": closed.isoformat(), "positions": logs.positions(closed), "measures": names,
+        "fingerprints": fingerprints,
+    }  # fmt: skip
+    return TrafficLook(StreamResult(points, series, changes=changes, memory=later), whole, first, closed, last)
 
 
 def _whole_until(windows: Windows, moment: datetime, last: datetime) -> datetime:

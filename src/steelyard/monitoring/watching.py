@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,7 @@ from steelyard.monitoring.budget import MONTH, Budget, windows_per_month
 from steelyard.monitoring.causes import alerts
 from steelyard.monitoring.config import MonitorConfig
 from steelyard.monitoring.detection import CHART, Detection, Watched, detect_all
-from steelyard.monitoring.examples import MOST, examples_of
+from steelyard.monitoring.examples import LOGGED, MOST, examples_of
 from steelyard.monitoring.looking import Look
 from steelyard.monitoring.memory import Memory, Overtaken, Remembered
 from steelyard.monitoring.outbox import Outbox, rows_of
@@ -45,6 +46,8 @@ _RESTARTED: Mapping[str, frozenset[Stream]] = {
 """Kind of change -> streams whose level is learned again after it."""
 _BEFORE = timedelta(days=14)
 """Time before an alert that its examples are compared with."""
+_LOGS = "logs"
+"""What an alert names of which no record came any more."""
 _SERIES, _CHANGES, _LEVELS = "series", "changes", "levels"
 """Documents of the memory: series and changes that were seen, and levels that were accepted."""
 
@@ -139,8 +142,8 @@ class _Looking:
         Raises   Overtaken where another look was faster.
         """
         own = self.settings
-        raised = [self._with_examples(alert) for alert in alerts(
-            self.detections, self.changes, monitor=own.name, previous=self.before.alerts)]  # fmt: skip
+        by_series = alerts(self.detections, self.changes, monitor=own.name, previous=self.before.alerts)
+        raised = [*(self._with_examples(alert) for alert in by_series), *self._log_end()]
         look = self._look(raised)
         self.memory.record(
             self.before,
@@ -277,6 +280,33 @@ class _Looking:
             series, segment, "well" if state == "alert" and not shifts else state, chart.select(*CHART), shifts
         )
 
+    def _log_end(self) -> list[Alert]:
+        """The alert that the log ended, while it lasts and where it ends.
+
+        A log of the past, which no look saw grow, has an end that is none of the service's.
+        """
+        if self.traffic is None or self.traffic.last is None:
+            return []
+        last, patience = self.traffic.last, self._patience
+        silent = [alert for alert in self.before.alerts if alert.until is None and alert.cause == "logging"
+                  and [change.text for change in alert.changes] == [_LOGS]]  # fmt: skip
+        if self.now - last <= patience:
+            return [replace(alert, until=last) for alert in silent]
+        if silent or not self.before.documents.get("logs", {}).get("grows"):
+            return silent
+        key = hashlib.sha256(f"{self.settings.name} {last.isoformat()}".encode()).hexdigest()[:32]
+        return [Alert(key, "alert", "logging", self.now, [], [Change("window without data", last, _LOGS)])]
+
+    @property
+    def _patience(self) -> timedelta:
+        """Time without any request that is not unusual: two windows more than twice the longest one so far."""
+        logged = [name for name, series in self.all_series.items() if series.stream in LOGGED]
+        busy = self.points.filter(pl.col("series").is_in(logged), pl.col("n") > 0)
+        gap = busy.select("start", "end").unique().sort("start").select((pl.col("start") - pl.col("end").shift()).max())
+        every = self.settings.windows.every
+        window = every if isinstance(every, timedelta) else timedelta(hours=1)
+        return self.settings.lateness + 2 * (window + (gap.item() or timedelta(0)))
+
     def _with_examples(self, alert: Alert) -> Alert:
         """The alert with what shows it, where it is new; one of earlier looks has its examples."""
         if alert.examples or alert.until is not None or alert.key in {before.key for before in self.before.alerts}:
@@ -321,8 +351,11 @@ class _Looking:
 
     def _documents(self) -> dict[str, Any]:
         changes = [change for change in self.changes if change not in self.settings.changes()]
+        memories = {name: dict(result.memory) for name, result in self.results.items()}
+        if self.traffic is not None and self.traffic.last is not None:
+            memories["logs"]["grows"] = self.now - self.traffic.last <= self._patience
         return {
-            **{name: dict(result.memory) for name, result in self.results.items()},
+            **memories,
             _SERIES: [asdict(series) for series in self.all_series.values()],
             _CHANGES: [_change_row(change) for change in changes],
         }
@@ -338,9 +371,9 @@ class _Looking:
 
 def _states(detections: Iterable[Detection], now: Sequence[Alert]) -> dict[Stream, State]:
     """The state of every stream: alert where an alert lasts that one of its series is in, else the gravest of them."""
-    alarmed = {
-        shift.stream for alert in now if alert.until is None and alert.state == "alert" for shift in alert.shifts
-    }
+    lasting = [alert for alert in now if alert.until is None and alert.state == "alert"]
+    silence: list[Stream] = ["service"]
+    alarmed = {stream for alert in lasting for stream in [shift.stream for shift in alert.shifts] or silence}
     states = dict[Stream, State]()
     for own in detections:
         state: State = "warn" if own.state == "alert" else own.state
