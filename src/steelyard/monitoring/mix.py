@@ -100,10 +100,6 @@ def _of_kind(whole: Move | None, moves: Mapping[str, Move], clear: float) -> Exp
     changes, errors, n = np.array([(move.change, move.error, move.n) for move in moves.values()]).T
     shares = n / max(n.sum(), whole.n if whole is not None else 0.0)
     is_covered = shares.sum() >= _COVERED and len(moves) > 1
-    if whole is not None and is_covered and whole.change:
-        within = float((shares * changes).sum() / shares.sum())
-        if 1 - within / whole.change > _MIXED:
-            return Explanation(is_mix=True)
     best = Explanation()
     clearest = 0.0
     for place in np.flatnonzero(np.abs(changes) >= clear * errors).tolist():
@@ -115,7 +111,9 @@ def _of_kind(whole: Move | None, moves: Mapping[str, Move], clear: float) -> Exp
         if distance >= clear:
             is_alone = bool(abs(others.change) < _CLEAR * others.error)
             clearest, best = abs(change) / error, Explanation([*moves][place], change, float(distance), is_alone)
-    return best
+    within = float((shares * changes).sum() / shares.sum())
+    is_mix = whole is not None and is_covered and whole.clearness > 1 and 1 - within / whole.change > _MIXED
+    return best if best.segment else Explanation(is_mix=is_mix)
 
 
 def _others(place: int, whole: Move | None, changes: Floats, errors: Floats, shares: Floats) -> Move | None:
