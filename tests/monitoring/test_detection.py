@@ -114,6 +114,25 @@ def test_holidays_teach_nothing_and_do_not_alarm():
     assert len(detect(points, CTR, BUDGET, windows=DAYS).alarms) == 1
 
 
+@pytest.mark.parametrize("is_holiday", [False, True])
+def test_windows_that_teach_nothing_do_not_move_what_neighbours_let_expect(is_holiday):
+    rng = np.random.default_rng(4)
+    noise = np.zeros(100)
+    for i in range(1, 100):
+        noise[i] = 0.7 * noise[i - 1] + rng.normal()
+    away = (np.arange(100) >= 70) & (np.arange(100) < 80)
+    spans = [(BEGIN + 70 * DAY, BEGIN + 80 * DAY)] if is_holiday else []
+    series = Series("gap", "label_free", better="either")
+    detection = detect(
+        points_of(20 + noise - 30 * away), series, BUDGET, windows=DAYS, excluded=spans,
+    )  # fmt: skip
+    after = detection.chart[82:]
+    assert [alarm.rule for alarm in detection.alarms] == ([] if is_holiday else ["jump"])
+    assert not after["is_alarm"].any()
+    middle = (after["low"] + after["high"]) / 2
+    assert (middle - after["expected"]).abs().max() < 3
+
+
 def test_a_restart_learns_the_new_level_and_compares_both():
     rng = np.random.default_rng(6)
     day = np.arange(90)

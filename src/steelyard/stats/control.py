@@ -197,7 +197,6 @@ class _Run:
         sd = np.sqrt(np.maximum(variance, _TINY) * (1 + unknown))
         ready = self.ready | (series.fixed & (errors > 0))
         z = np.clip(normal_scores(np.clip(off / sd * self.widened, -_MOST_Z, _MOST_Z), self.df), -_MOST_Z, _MOST_Z)
-        self.neighbours.see(off / (1 + unknown), variance)
         self.expected[window], self.reach[window] = base, np.where(ready, sd * self.jump_t / self.widened, np.nan)
         self.likely[window], self.z[window] = likely, np.where(ready, z, np.nan)
         watched = np.isfinite(self.z[window]) & ~series.excluded[window]
@@ -205,6 +204,7 @@ class _Run:
         self._return(window, watched)
         self.in_alarm[window] = self.open
         self.learned[window] = np.isfinite(series.values[window]) & ~series.excluded[window] & ~self.open
+        self.neighbours.see(np.where(self.learned[window], off / (1 + unknown), np.nan), variance)
         self._settle(window)
 
     def _sum(self, window: int, watched: Bools, unknown: Floats) -> None:
