@@ -192,6 +192,9 @@ def test_formats_give_the_same_logs(tmp_path):
 def test_a_path_that_is_no_log_is_said(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         read_logs(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="timezone 'Mars' is not known"):
+        read_logs(read(tmp_path, ASKED).sources[0], timezone="Mars")
+    (tmp_path / "log.jsonl").unlink()
     with pytest.raises(InputError, match=r"holds no logs; expected files \*.jsonl"):
         read_logs(tmp_path)
 

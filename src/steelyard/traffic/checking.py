@@ -82,11 +82,12 @@ def _checked(logs: Logs, written: str = "") -> LogCheck:
     facts = logs.impressions.select(
         count.alias("users"), pl.col("session").drop_nulls().n_unique().alias("sessions"), pl.col("is_bot").sum()
     ).collect()
+    users, sessions, bots = (int(value) for value in facts.row(0))
     tables = {"impression": logs.impressions, "event": logs.events, "answer": logs.answers}
     n = {kind: int(frame.select(pl.len()).collect().item()) for kind, frame in tables.items()}
     has = {spec.partition("@")[0].partition(":")[0] for spec in measurable(logs)}
     return LogCheck(
-        logs.sources, n, logs.first, logs.last, *map(int, facts.row(0)),
+        logs.sources, n, logs.first, logs.last, users, sessions, bots,
         _counts(logs.impressions, "arm"), _counts(logs.impressions, "language"), _counts(logs.events, "kind"),
         {kind: _filled(frame, kind) for kind, frame in tables.items()},
         {own.name: own.needs for own in traffic_definitions() if own.usual and own.name not in has},

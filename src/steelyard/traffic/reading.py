@@ -24,6 +24,7 @@ from steelyard.traffic.records import TOLERATED, Rules, settle
 from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TABLES, TIME
 from steelyard.traffic.tally import Tally
 from steelyard.traffic.times import parse_times
+from steelyard.traffic.windows import Windows
 
 SESSION_GAP = timedelta(minutes=30)
 """Time without a request of a user after which the next one begins a session."""
@@ -208,7 +209,8 @@ def read_logs(
     Raises       InputError for what is no log; what is wrong with records is counted in `troubles` of the result
     """
     files, last = log_files([paths] if isinstance(paths, str | Path) else paths), Positions.parse(positions)
-    latest = (now or datetime.now(UTC)) + TOLERATED
+    latest = (now or datetime.now(UTC)).astimezone(UTC) + TOLERATED
+    timezone = Windows(timedelta(days=1), timezone).timezone  # refuses what is none
     reader = _Reader(files, Rules(latest, last.closed, last.since, timezone, _further(segments)))
     tally = Tally(reader.names)
     for kind, names in (
