@@ -112,7 +112,7 @@ _MEASURES: Registry[TrafficDefinition] = Registry(
     "measure of logs",
     modules=[f"steelyard.traffic.measures.{family}" for family in ("feedback", "label_free", "operations")],
     origin=lambda definition: (definition.make.__module__, definition.make.__qualname__),
-    hint="; columns of numbers are measures too, such as dwell_s, dwell_s:p95 or click.n, and language=zh is a share",
+    hint=" (columns are measures too: dwell_s, dwell_s:p95, click.n, language=zh)",
 )
 _SPEC = re.compile(r"([^\s@:=]+)(?:@([1-9]\d{0,3}))?(?::(p\d{1,2}(?:\.\d+)?))?")
 _SHARE = re.compile(r"([^\s@:=]+)=(.*)", re.DOTALL)
