@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -36,7 +36,7 @@ def _verdict(check: LogCheck, words: Words) -> str:
     return words("logs.verdict" if whose else "logs.verdict_plain", whose=whose, **counts, **ends)
 
 
-def troubles_sheet(check: LogCheck, words: Words) -> Sheet:
+def troubles_sheet(troubles: Sequence[Trouble], words: Words) -> Sheet:
     """A row a kind of trouble, gravest first."""
     columns = [
         Column[Trouble](words("logs.head.trouble"), lambda own: trouble_text(own, words)),
@@ -44,7 +44,7 @@ def troubles_sheet(check: LogCheck, words: Words) -> Sheet:
         Column[Trouble](words("logs.head.done"), lambda own: words(f"logs.{'left_out' if own.is_fatal else 'used'}")),
         Column[Trouble](words("logs.head.first"), lambda own: single_line(own.example) or "–", optional=True),
     ]
-    return sheet_of(check.troubles, columns)
+    return sheet_of(troubles, columns)
 
 
 def _values(check: LogCheck, words: Words) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _brief(check: LogCheck, look: Look) -> Iterator[Block]:
     if check.unmeasured and check.n["impression"]:
         notes.append(words("logs.unmeasured", listed=words.listed(list(check.unmeasured))))
     if check.troubles:
-        sheet = troubles_sheet(check, words)
+        sheet = troubles_sheet(check.troubles, words)
         sheet.notes += notes
         yield sheet
     else:
@@ -99,7 +99,7 @@ def _blocks(check: LogCheck, look: Look) -> Iterator[Block]:
     yield Text(_verdict(check, words), "bold")
     if check.written:
         yield Text(words("logs.written", place=single_line(check.written)))
-    yield troubles_sheet(check, words) if check.troubles else Text(words("logs.well"))
+    yield troubles_sheet(check.troubles, words) if check.troubles else Text(words("logs.well"))
     yield from map(Text, _values(check, words))
     if any(check.n.values()):
         yield _columns_sheet(check, words)

@@ -14,13 +14,12 @@ from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.looking import Look as MonitorLook
 from steelyard.reports.views.alerts import KEY, alert_sentences, levels_text, moment, shift_text
 from steelyard.reports.views.cautions import careful
-from steelyard.reports.views.logs import trouble_text
+from steelyard.reports.views.logs import trouble_text, troubles_sheet
 from steelyard.reports.views.notes import note_text
 from steelyard.reports.views.numbers import amount, count, decimals_of, number, percent, rounded
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
-from steelyard.traffic.logs import Trouble
 from steelyard.traffic.series import Stream
 
 _MOST_ALERTS, _MOST_NAMED = 6, 3
@@ -350,19 +349,6 @@ def examples_sheet(alert: Alert, words: Words) -> Sheet:
     """A row an example of an alert."""
     rows = [[single_line(own.id), single_line(own.text), single_line(own.note) or "–"] for own in alert.examples]
     return Sheet([words(f"look.head.{name}") for name in ("example", "text", "note")], rows)
-
-
-def troubles_sheet(troubles: Sequence[Trouble], words: Words) -> Sheet:
-    """A row a kind of trouble of the logs: how often, the first one, and what was done."""
-    columns = [
-        Column[Trouble](words("look.head.what"), lambda own: trouble_text(own, words)),
-        Column[Trouble](words("look.head.records"), lambda own: count(own.n)),
-        Column[Trouble](
-            words("look.head.done"), lambda own: words(f"look.trouble.{'left_out' if own.is_fatal else 'used'}")
-        ),
-        Column[Trouble](words("look.head.first"), lambda own: single_line(own.example) or "–", optional=True),
-    ]
-    return sheet_of(troubles, columns)
 
 
 def look_data(look: MonitorLook, words: Words) -> dict[str, Any]:
