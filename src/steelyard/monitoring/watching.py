@@ -255,7 +255,7 @@ class _Looking:
     def _restarts(self, series: Series, segment: str) -> list[datetime]:
         """Times from which on a series has another level."""
         by_change = [
-            moment for change in self.changes if series.stream in _RESTARTED.get(change.kind, ())
+            moment for change in self._once if series.stream in _RESTARTED.get(change.kind, ())
             for moment in (change.time, change.until) if moment is not None
         ]  # fmt: skip
         accepted = [
@@ -263,6 +263,18 @@ class _Looking:
             if [series.name, segment] in level["series"]
         ]  # fmt: skip
         return sorted({*by_change, *accepted})
+
+    @cached_property
+    def _once(self) -> list[Change]:
+        """Changes of which each is there once: logs and a replay see one within a window, or a replay, of the other."""
+        own, once = self.settings, dict[str, list[Change]]()
+        spans = [own.windows.every, own.replay.period if own.replay else timedelta()]
+        reach = max(span for span in spans if isinstance(span, timedelta))
+        for change in self.changes:
+            of_kind = once.setdefault(change.kind, [])
+            if not of_kind or change.until is not None or change.time - of_kind[-1].time >= reach:
+                of_kind.append(change)
+        return [change for of_kind in once.values() for change in of_kind]
 
     def _direct(self, series: Series, segment: str) -> Detection:
         """A series of a stream that tests by itself: its points, and the shifts that the stream raised."""
