@@ -1,5 +1,6 @@
 """What is alarmed, since when, and what is not."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -181,3 +182,22 @@ def test_windows_without_a_value_have_no_error_either() -> None:
     detection = detect(frame, series, Budget(0.001), windows=Windows(timedelta(hours=1)))
     assert detection.note is None
     assert detection.chart["expected"].drop_nulls().is_finite().all()
+
+
+def test_the_error_of_a_window_with_few_units_does_not_make_its_value_an_alarm() -> None:
+    """Values are means of skewed units, of which a window of the night has 12: a low mean has a small error by chance."""
+    n, rng = 1500, np.random.default_rng(0)
+    units = [12 if i % 24 < 8 else 100 for i in range(n)]
+    drawn = [rng.exponential(0.2, size) for size in units]
+    starts = [datetime(2026, 11, 2, tzinfo=UTC) + timedelta(hours=i) for i in range(n)]
+    frame = pl.DataFrame(
+        {
+            "series": ["score_gap"] * n, "segment": [""] * n, "start": starts,
+            "end": [start + timedelta(hours=1) for start in starts], "value": [float(own.mean()) for own in drawn],
+            "error": [float(own.std(ddof=1)) / math.sqrt(len(own)) for own in drawn], "p": [None] * n, "n": units,
+        },
+        POINTS,
+    )  # fmt: skip
+    series = Series("score_gap", "label_free", "higher", "real")
+    detection = detect(frame, series, Budget(1 / 3000), windows=Windows(timedelta(hours=1)))
+    assert len(detection.alarms) <= 1

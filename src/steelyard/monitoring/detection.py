@@ -192,6 +192,7 @@ def _laid(
     values, errors, n, p = (
         frame[name].cast(pl.Float64).fill_null(math.nan).to_numpy() for name in ("value", "error", "n", "p")
     )
+    errors = _pooled(own.series.scale, values, errors, n)
     natural, charted, variances = _test(p) if own.series.is_test else _SCALES[own.series.scale](values, errors, n)
     outside = np.zeros(len(frame), np.bool_)
     for start, end in spans:
@@ -208,6 +209,19 @@ def _laid(
     ):
         rows[place] = column
     return _Laid(own, frame, place, natural, *laid)
+
+
+def _pooled(scale: Scale, values: Floats, errors: Floats, n: Floats) -> Floats:
+    """Errors by what a unit varied in all windows so far: that of a window with few units follows its value by chance,
+    and would make a low one look far out.  Units of shares vary by p (1 - p), those of times by their mean.
+    """
+    unit = {"share": values * (1 - values), "positive": values**2, "real": np.ones(len(values))}[scale]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = n * errors**2 / unit
+        counted = np.where(np.isfinite(ratio), n, 0.0)
+        mean = np.cumsum(np.where(counted > 0, ratio, 0.0) * counted) / np.cumsum(counted)
+        pooled: Floats = np.where(np.isfinite(errors) & np.isfinite(mean), np.sqrt(mean * unit / n), errors)
+    return pooled
 
 
 def _real(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
@@ -252,7 +266,11 @@ def _positive(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floa
     first = first[first > 0]
     small = 2 * _SMALL * float(np.median(first)) if len(first) else 1.0
     charted = np.arcsinh(values / small)
-    return lambda x: small * np.sinh(np.minimum(x, 700.0)), charted, np.nan_to_num(errors) ** 2 / (values**2 + small**2)
+    return (
+        lambda x: small * np.sinh(np.clip(x, -600.0, 600.0)),
+        charted,
+        np.nan_to_num(errors) ** 2 / (values**2 + small**2),
+    )
 
 
 _SCALES: Mapping[Scale, Callable[[Floats, Floats, Floats], tuple[Callable[[Floats], Floats], Floats, Floats]]] = {
