@@ -33,7 +33,7 @@ from steelyard.traffic.tabulating import tabulate
 from steelyard.traffic.windows import Windows
 
 DAYS, EVENTS_A_REQUEST, USERS = 56, 10 / 3, 200_000
-MEASURES = ["ctr", "clicks@5", "first_click_rr", "abandonment", "satisfied_click", "empty", "latency_ms:p95",
+MEASURES = ["ctr", "clicks@5", "first_click_rr", "abandonment", "satisfied_click", "empty_rate", "latency_ms:p95",
             "error_rate", "requests", "users"]  # fmt: skip
 SECONDS, MEGABYTES = 10.0, 2048.0
 """At most, for 10 million events on two cores."""
