@@ -10,7 +10,9 @@ from pathlib import Path
 START = datetime(2026, 9, 7, tzinfo=UTC)  # a Monday
 
 
-def day_of_logs(day: int, *, ctr: float, n: int = 150, seed: int = 0, config: str = "v1") -> list[dict[str, object]]:
+def day_of_logs(
+    day: int, *, ctr: float, n: int = 150, seed: int = 0, config: str = "v1", corpus: str = ""
+) -> list[dict[str, object]]:
     """Impressions and clicks of one day, in the order of time."""
     rng = random.Random(f"{seed} {day}")
     rows = list[dict[str, object]]()
@@ -20,7 +22,7 @@ def day_of_logs(day: int, *, ctr: float, n: int = 150, seed: int = 0, config: st
         rows.append({
             "type": "impression", "time": time.isoformat(), "request": request, "user": f"u{rng.randrange(n)}",
             "query": f"query {rng.randrange(40)}", "language": language, "doc_ids": ["a", "b", "c"],
-            "latency_ms": rng.lognormvariate(5, 0.3), "config": config,
+            "latency_ms": rng.lognormvariate(5, 0.3), "config": config, "corpus": corpus or None,
         })  # fmt: skip
         if rng.random() < ctr:
             click = {

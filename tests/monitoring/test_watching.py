@@ -15,6 +15,7 @@ from steelyard.base.errors import InputError
 from steelyard.monitoring.config import MonitorConfig
 from steelyard.monitoring.looking import Look
 from steelyard.monitoring.memory import Memory
+from steelyard.monitoring.outbox import Outbox
 from steelyard.monitoring.watching import accept_level, deliver, monitor
 from tests.monitoring.simulated import START, write_days
 
@@ -154,3 +155,17 @@ CONFIGURATIONS = [
 def test_wrong_configurations_are_refused_in_a_sentence(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message.replace("[", r"\[")):
         settings(tmp_path, **changes)
+
+
+def test_a_notice_is_sent_once_and_one_of_the_past_is_not(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(40), corpus="a")
+    look_at(tmp_path, 40)
+    write_days(tmp_path / "logs", range(40, 50), ctr=0.25, corpus="b")
+    for day in (45, 50):
+        deliver(settings(tmp_path), look_at(tmp_path, day))
+    lines = [json.loads(line) for line in (tmp_path / "alerts.jsonl").read_text("utf-8").splitlines()]
+    assert [(line["state"], line["cause"]) for line in lines] == [("warn", "corpus")]
+    first = look_at(tmp_path, 50, name="another")
+    assert {alert.cause for alert in (*first.alerts, *first.past)} == {"corpus"}
+    outbox = Outbox(Memory(tmp_path / "history.db", "another").database, "another")
+    assert outbox.waiting(settings(tmp_path).sink) == []

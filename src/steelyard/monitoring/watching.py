@@ -373,11 +373,16 @@ class _Looking:
         }
 
     def _messages(self, look: Look) -> Iterator[Message]:
-        """Of alerts that are new and last, and of those that ended since they were announced."""
+        """Of alerts that are new and last, and of those that ended since they were announced.
+
+        A notice is over at once; it is announced unless it is of the past that a first look reads.
+        """
         before = {alert.key: alert for alert in self.before.alerts}
         for alert in look.alerts:
             earlier = before.get(alert.key)
-            if (earlier is None and alert.until is None) or (earlier and earlier.until is None and alert.until):
+            is_news = alert.until is None or (alert.state == "warn" and self.before.n_looks > 0)
+            has_ended = earlier is not None and earlier.until is None and alert.until is not None
+            if has_ended or (earlier is None and is_news):
                 yield self.announce(alert, look)
 
 

@@ -15,11 +15,14 @@ from steelyard.reports.words import read_words
 def alert_message(alert: Alert, *, monitor: str, lang: str | None = None, timezone: str = "UTC") -> Message:
     """The message that an alert was raised, or that it ended: two keys, however often the alert is looked at.
 
+    A notice has the first one alone: that it is over is no news.
+
     lang       "en" or "zh"; that of the locale by default
     timezone   IANA name, in which times are written
     """
     words = read_words(lang)
-    moment = "raised" if alert.until is None else "ended"
+    is_over = alert.until is not None and alert.state == "alert"
+    moment = "ended" if is_over else "raised"
     title, *lines = alert_sentences(alert, words, timezone=timezone)
     examples = [
         words(
@@ -30,8 +33,8 @@ def alert_message(alert: Alert, *, monitor: str, lang: str | None = None, timezo
     return Message(
         key=f"{alert.key}-{moment}",
         monitor=monitor,
-        time=alert.until or alert.time,
-        state=alert.state if alert.until is None else "well",
+        time=(alert.until or alert.time) if is_over else alert.time,
+        state="well" if is_over else alert.state,
         cause=alert.cause,
         title=words(f"message.{moment}", monitor=single_line(monitor), title=title),
         lines=[*lines, *([words("message.examples"), *examples] if examples else [])],
