@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,7 +24,7 @@ ONE_USER, ONE_USER_REQUESTS = 0.9, 100
 _HOUR = 3_600_000_000
 _FEW = 200
 """Rows that may have to move before all are copied."""
-_EVENT = ("time", "key", "kind", "position", "value", "doc_id")
+_EVENT = ("time", "key", "row", "kind", "position", "value", "doc_id")
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,21 @@ class Tables:
     answers: pl.DataFrame
 
 
-def clean(frames: Mapping[str, pl.DataFrame], gap: timedelta, lateness: timedelta, tally: Tally) -> Tables:
+def clean(records: Callable[[str], pl.DataFrame], gap: timedelta, lateness: timedelta, tally: Tally) -> Tables:
     """Tables of all records.
 
-    frames     by kind, as `Rules.schema` has them
+    records    gives those of a kind, as `Rules.schema` has them, once: two kinds at a time would fill the memory
     gap        without a request of a user after which a new session begins
     lateness   how long after its request an event or an answer counts
     """
-    impressions = _in_order(frames["impression"], tally, one_a_request=True)
+    impressions = _in_order(records("impression"), tally, one_a_request=True)
     impressions = _with_sessions(impressions, gap, tally).with_row_index("row")
-    shown = pl.col("doc_ids").list.len().alias("n_shown")
-    asked = impressions.select("key", "row", pl.col("time").alias("asked"), shown)
-    events = _events(_in_order(frames["event"], tally, one_a_request=False), asked, lateness, tally)
-    answers = _of_requests(_in_order(frames["answer"], tally, one_a_request=True), asked, lateness, tally)
-    own = ("key", "file", "line")
-    return Tables(impressions.drop(own), events.drop(own), answers.drop(*own, "asked", "n_shown"))
+    times, keys = impressions["time"], impressions.select("key", "row")
+    events = _in_order(_of_requests(records("event"), keys, tally), tally, one_a_request=False)
+    events = _events(_soon(events, times, lateness, tally), times, impressions["doc_ids"].list.len(), tally)
+    answers = _in_order(_of_requests(records("answer"), keys, tally), tally, one_a_request=True)
+    answers = _soon(answers, times, lateness, tally)
+    return Tables(impressions.drop("key", "file", "line"), events.drop("file", "line"), answers.drop("file", "line"))
 
 
 def _in_order(frame: pl.DataFrame, tally: Tally, *, one_a_request: bool) -> pl.DataFrame:
@@ -107,13 +107,14 @@ def _again(rows: pl.DataFrame) -> Ints:
 
 def _of_request_again(frame: pl.DataFrame, order: Ints) -> Ints:
     """Places in an order of rows whose request has another row that counts."""
-    if frame["key"].n_unique() == frame.height:
+    id = "key" if "key" in frame.columns else "row"
+    if frame[id].n_unique() == frame.height:
         return np.empty(0, np.int64)
-    rows = frame.select("key")[order].with_row_index("place").filter(pl.col("key").is_duplicated())
-    several = frame[order[rows["place"].to_numpy()]].drop("key", "file", "line")
+    rows = frame.select(id)[order].with_row_index("place").filter(pl.col(id).is_duplicated())
+    several = frame[order[rows["place"].to_numpy()]].drop(id, "file", "line")
     content = several.cast(_texts(several)).select(pl.struct(pl.all()).struct.json_encode()).to_series()
     rows = rows.with_columns(several["time"], content.alias("content"))
-    first = rows.sort("time", "content").unique("key", keep="first", maintain_order=True)
+    first = rows.sort("time", "content").unique(id, keep="first", maintain_order=True)
     return rows.join(first, on="place", how="anti")["place"].to_numpy()
 
 
@@ -127,23 +128,28 @@ def _texts(frame: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _of_requests(frame: pl.DataFrame, asked: pl.DataFrame, lateness: timedelta, tally: Tally) -> pl.DataFrame:
-    """Records with the row and the time of their impression; without those of none, and those that come too late."""
-    row = frame.select("key").join(asked.select("key", "row"), on="key", how="left", maintain_order="left")["row"]
-    frame = frame.with_columns(row, asked["asked"].gather(row), asked["n_shown"].gather(row))
-    frame = tally.drop("orphan", frame, frame["row"].is_null())
-    return tally.drop("late", frame, frame["time"] > frame["asked"] + lateness)
+def _of_requests(frame: pl.DataFrame, keys: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Records with the row of their impression in place of its key; without those of none."""
+    row = frame.select("key").join(keys, on="key", how="left", maintain_order="left")["row"]
+    return tally.drop("orphan", frame.drop("key").with_columns(row), row.is_null())
 
 
-def _events(events: pl.DataFrame, asked: pl.DataFrame, lateness: timedelta, tally: Tally) -> pl.DataFrame:
-    events = _of_requests(events, asked, lateness, tally)
-    of_list = events["kind"].cast(pl.String) != "citation_click"
-    events = tally.drop("beyond_list", events, of_list & (events["position"] > events["n_shown"]))
-    ahead = events["asked"] - events["time"]
-    events = tally.drop("before_request", events, ahead > SKEW)
-    if tally.note("clock_skew", events, events["time"] < events["asked"]):
-        events = events.with_columns(pl.max_horizontal("time", "asked").alias("time")).sort("time", maintain_order=True)
-    return events.drop("asked", "n_shown")
+def _soon(frame: pl.DataFrame, times: pl.Series, lateness: timedelta, tally: Tally) -> pl.DataFrame:
+    """Records that do not come too late after their request;   times   of impressions, by row"""
+    return tally.drop("late", frame, frame["time"] > times.gather(frame["row"]) + lateness)
+
+
+def _events(events: pl.DataFrame, times: pl.Series, n_shown: pl.Series, tally: Tally) -> pl.DataFrame:
+    """Events within their list, and not before their request;   n_shown   length of the list of impressions, by row"""
+    of_list = events.select(pl.col("kind") != "citation_click").to_series()
+    events = tally.drop("beyond_list", events, of_list & (events["position"] > n_shown.gather(events["row"])))
+    asked = times.gather(events["row"])
+    if not (events["time"] < asked).any():
+        return events
+    events = tally.drop("before_request", events, events["time"] < asked - SKEW)
+    asked = times.gather(events["row"]).alias("asked")
+    tally.note("clock_skew", events, events["time"] < asked)
+    return events.with_columns(pl.max_horizontal("time", asked).alias("time")).sort("time", maintain_order=True)
 
 
 def _with_sessions(impressions: pl.DataFrame, gap: timedelta, tally: Tally) -> pl.DataFrame:

@@ -229,9 +229,11 @@ def read_logs(
             ends.setdefault(records.piece.file, []).append(records.end)
             for kind, frame in records.frames.items():
                 frames[kind].append(_without_nulls(frame))
-    tables = clean(
-        {kind: _joined(frames.pop(kind), reader.rules.needed(kind)) for kind in TABLES}, session_gap, lateness, tally
-    )
+
+    def records_of(kind: str) -> pl.DataFrame:
+        return _joined(frames.pop(kind), reader.rules.needed(kind))
+
+    tables = clean(records_of, session_gap, lateness, tally)
     return _logs(
         tables, tally, reader, _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions
     )

@@ -218,9 +218,10 @@ def _with_events(frame: pl.LazyFrame, logs: Logs, needed: set[str]) -> pl.LazyFr
     events = (
         _with_ranks(logs) if any("position" in part.meta.root_names() for part, _ in parts.values()) else logs.events
     )
-    values = events.select("request", **{name: part for name, (part, _) in parts.items()})
-    done = values.group_by("request").agg(getattr(pl.col(name), how)() for name, (_, how) in parts.items())
-    frame = frame.join(done, on="request", how="left")
+    key = "row" if "row" in frame.collect_schema() and "row" in events.collect_schema() else "request"
+    values = events.select(key, **{name: part for name, (part, _) in parts.items()})
+    done = values.group_by(key).agg(getattr(pl.col(name), how)() for name, (_, how) in parts.items())
+    frame = frame.join(done, on=key, how="left")
     return frame.with_columns(pl.col(name).fill_null(0) for name, (_, how) in parts.items() if how == "sum")
 
 
