@@ -37,6 +37,7 @@ from benchmarks.simulated.replay import replay_table
 from benchmarks.simulated.requests import request_table
 from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
+from benchmarks.simulated.traffic import quiet_days_table, series_table
 from benchmarks.simulated.undecided import undecided_table
 from benchmarks.simulated.unpaired import unpaired_label_table, unpaired_table
 
@@ -84,6 +85,8 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "unpaired-labels": unpaired_label_table,
     "drawing": drawing_table,
     "causes": cause_table,
+    "series": series_table,
+    "quiet-days": quiet_days_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.simulated.traffic import Days, quiet_p
 
 from steelyard.base.errors import InputError
 from steelyard.stats import drift as tests
@@ -141,3 +142,11 @@ def test_a_damaged_reference_is_refused(shop):
         Reference.of({"distributions": {"psi:x": {"edges": []}}})
     with pytest.raises(InputError, match="no request"):
         reference(logs_of([]), DAILY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [Days(300), Days(300, weekend=0.2), Days(300, faithful=0.8)])
+def test_quiet_days_are_rarely_called_drift(world):
+    for name, p in quiet_p(world, np.random.default_rng(4), 8).items():
+        assert (p < 0.05).mean() < 0.1, name
+        assert (p < 0.01).mean() < 0.035, name

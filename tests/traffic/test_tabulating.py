@@ -6,6 +6,7 @@ import random
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.simulated.traffic import series_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -180,3 +181,12 @@ def test_sums_of_users_add_up_to_the_value_and_series_say_what_points_are():
     ).to_list()
     with pytest.raises(InputError, match="no sums per user"):
         per_user(logs, "latency_ms:p95")
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth_with_users_as_units_and_not_with_requests():
+    names, *shares = zip(*series_table(500, seed=3).rows, strict=True)
+    held = np.array([[float(cell.rstrip("%")) for cell in column] for column in shares])
+    wanted = np.array([int(name.replace(",", "")) >= 100 for name in names])
+    assert ((held[:-1, wanted] >= 91.5) & (held[:-1, wanted] <= 97)).all(), held
+    assert (held[-1] < 90).all()
