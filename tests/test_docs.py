@@ -239,7 +239,7 @@ def test_a_new_user_needs_five_lines() -> None:
     assert [n for block in paths if (n := len(re.findall(r"^(?:>>>|\.\.\.) ", block.text, re.M))) > 5] == []
 
 
-@pytest.mark.parametrize("name", ["measures.md", "commands.md"])
+@pytest.mark.parametrize("name", ["measures.md", "traffic-measures.md", "commands.md"])
 def test_reference_is_fresh(name: str) -> None:
     written = (DOCS / "reference" / name).read_text("utf-8")
     assert written == make_reference.pages()[name], "run `python tools/make_reference.py`"

@@ -1,6 +1,7 @@
 """Write the reference, docs/reference, from what it is about: python tools/make_reference.py.
 
-measures.md from the registry of measures, commands.md from the arguments that commands declare. python.md, from the
+measures.md and traffic-measures.md from the registries of measures, commands.md from the arguments that commands
+declare. python.md, from the
 docstrings of the public names, is made for the site alone: in a checkout the docstrings are at hand.
 """
 
@@ -19,6 +20,7 @@ from steelyard.cli.commands import COMMANDS, SECTIONS
 from steelyard.cli.parser import Argument, Command
 from steelyard.measures import Definition, definitions
 from steelyard.measures.reference import facts, usage, view_facts
+from steelyard.traffic.measures import TrafficDefinition, traffic_definitions
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference"
 WIDTH = 110
@@ -109,6 +111,51 @@ What `steelyard COMMAND --help-all` shows of each command. Exit statuses, and wh
 [the page of the command line](command-line.md). In Python, options have the same names, with `_` in place of `-`.
 """
 
+TRAFFIC = """\
+<!-- made by tools/make_reference.py; do not edit -->
+
+# Measures of logs
+
+What `measures` of a [monitor](../howto/monitoring.md) and `steelyard.traffic.tabulating.tabulate` take: one
+value a window and segment. Without `measures`, those marked with • are watched, as far as the logs have what
+they need.
+
+- Shares and means are sums of requests over sums of requests, with users as units (sessions or requests where
+  users are unknown): the error of a window is that of the delta method. Percentiles have Woodruff's error. In
+  simulated windows of 100 users and more, 95% intervals hold the truth in 93.3% to 94.4% of cases; with
+  requests as units they do in 87% (`python -m benchmarks.decisions --table series`).
+- Shares are of the requests that were served, unless the text says of which. Requests of bots are left out. A
+  window with fewer than 10 users has no value.
+- *floor* is the smallest change that may alarm: in the unit of the measure, or a share of its level (%).
+- *needs* is what the logs must have: columns of impressions and answers, kinds of events.
+
+{tables}
+
+## Any column
+
+Columns of numbers are measures, too, of impressions (`tokens_in`, and others of yours) and of requests
+(`dwell_s`, `n_clicks`): `dwell_s` is the mean, `dwell_s:p90` a percentile. `KIND.n` and `KIND.value` are how
+often an event of a kind happens per request, and the sum of its values: `purchase.value`. `COLUMN=VALUE` is a
+share of requests: `language=zh`. `score:NAME` is the mean of the scores that an evaluator of the service
+gave.
+
+## Drift
+
+`steelyard.traffic.drift` compares windows with a reference of earlier ones. Each user counts once a window,
+and where the windows of the reference differ among themselves more than chance has it, samples count for
+less. Take days as windows where what is asked changes with the hour. Of quiet days, {quiet} have p < .01
+(`python -m benchmarks.decisions --table quiet-days`).
+
+| series | value | alarms from |
+|---|---|---|
+| `psi:COLUMN` | PSI by tenths of the reference; watched: `query_length`, `top_score`, `latency_ms` | .1 |
+| `ks:COLUMN` | largest distance of the cumulative distributions | .1 |
+| `chi_square:COLUMN` | share of requests with another text than expected; watched: `language`, `arm` | .1 |
+| `mmd:query` | distance of queries by hashed runs of three characters, or an embedding of yours | .05 |
+| `unseen_words` | share of words that the reference does not have; it has no p, and is watched like a measure | .01 |
+"""
+_STREAMS = {"feedback": "What users do", "label_free": "What is shown and answered", "operations": "What it takes"}
+
 PYTHON_HEAD = """\
 <!-- made by tools/make_reference.py; do not edit -->
 
@@ -121,7 +168,24 @@ The public names of `import steelyard as sy`, by their docstrings. What evaluate
 
 def pages() -> dict[str, str]:
     """Each page by its name."""
-    return {"measures.md": measures(), "commands.md": commands()}
+    return {"measures.md": measures(), "traffic-measures.md": traffic_measures(), "commands.md": commands()}
+
+
+def traffic_measures() -> str:
+    """The page of measures of logs."""
+    parts = list[str]()
+    for stream, title in _STREAMS.items():
+        rows = [_traffic_row(item) for item in traffic_definitions() if item.stream == stream]
+        head = ["| measure | meaning | better | floor | needs |", "|---|---|---|---|---|"]
+        parts.append("\n".join([f"## {title}\n", *head, *rows]))
+    return TRAFFIC.format(tables="\n\n".join(parts), quiet="0 to 2%")
+
+
+def _traffic_row(item: TrafficDefinition) -> str:
+    names = ", ".join(f"`{item.name}{ending}` •" for ending in item.usual) or f"`{item.usage}`"
+    floor = f"{100 * item.floor:g}%" if item.scale == "positive" else f"{item.floor:g}".lstrip("0") or "any"
+    needs = ", ".join(" or ".join(part.partition(":")[2] for part in need.split("|")) for need in item.needs)
+    return f"| {names} | {' '.join(item.summary.split())} | {item.better} | {floor} | {needs or '–'} |"
 
 
 MANY = "many commands"
