@@ -63,6 +63,11 @@ def test_charts_without_limits_values_or_windows_are_drawn(value: float | None) 
     assert Page(html).data("control-charts")["charts"][0]["n"] == []
 
 
+def test_a_chart_whose_sums_have_no_limit_shows_none() -> None:
+    own = replace(detection(CTR), cusum_limit=float("inf"))
+    assert charts_data([own], [])["charts"][0]["limit"] is None
+
+
 def test_a_limit_on_one_side_has_a_band_to_the_edge() -> None:
     own = detection(CTR)
     one_sided = replace(own, chart=own.chart.with_columns(low=pl.lit(None, pl.Float64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -112,12 +113,13 @@ def _chart_data(detection: Detection, most: int, times: list[dict[str, Any]]) ->
     chart = detection.chart[shown_windows(detection.chart, most).tolist()]
     alarms: Bools = chart["is_alarm"].fill_null(value=False).to_numpy()
     reference: Bools = chart["is_reference"].fill_null(value=False).to_numpy()
+    limit = detection.cusum_limit
     range, lines = _places([chart[name].to_numpy() for name in _LINES])
     cusum_range, [cusum] = _places([chart["cusum"].to_numpy()])
     return {
         "time": _shared(_steps(chart["start"].to_list()), times), "total": len(detection.chart), "range": range,
         **dict(zip(_LINES, lines, strict=True)), "cusum_range": cusum_range, "cusum": cusum,
-        "limit": detection.cusum_limit, "n": chart["n"].to_list(), "alarms": np.flatnonzero(alarms).tolist(),
+        "limit": limit if limit is not None and math.isfinite(limit) else None, "n": chart["n"].to_list(), "alarms": np.flatnonzero(alarms).tolist(),
         "reference": int(np.flatnonzero(reference)[-1]) + 1 if reference.any() else 0,
         "shifts": [_shift_data(shift) for shift in detection.alarms],
     }  # fmt: skip
