@@ -30,6 +30,7 @@ from benchmarks.simulated.judged_samples import judged_sample_table
 from benchmarks.simulated.leads import lead_table
 from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
+from benchmarks.simulated.monitoring import delay_table, psi_table, quiet_table, run_length_table, since_table
 from benchmarks.simulated.percentile_gates import percentile_gate_table
 from benchmarks.simulated.power import plan_table, power_table
 from benchmarks.simulated.repeats import commit_table, repeat_table
@@ -83,6 +84,11 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "unpaired": unpaired_table,
     "commit-runs": commit_table,
     "unpaired-labels": unpaired_label_table,
+    "quiet-months": quiet_table,
+    "delays": delay_table,
+    "run-lengths": run_length_table,
+    "distributions": psi_table,
+    "since-when": since_table,
     "drawing": drawing_table,
     "causes": cause_table,
     "series": series_table,

@@ -141,7 +141,7 @@ def detect_all(
     charted = _charted(laid, _rhythm(laid, windows, n_windows))
     both = [own.series.better == "either" and not own.series.is_test for own in watched]
     limit = [limits(own.budget.per_window, two_sided=two) for own, two in zip(watched, both, strict=True)]
-    result = chart(charted, limit, memory=_memory(windows))
+    result = chart(charted, limit, memory=memory_of(windows))
     return [_detection(own, result, i, limit[i]) for i, own in enumerate(laid)]
 
 
@@ -159,7 +159,8 @@ def _places(frames: Sequence[pl.DataFrame], *, by_count: bool) -> list[Ints]:
     return [np.searchsorted(starts, frame["start"].to_physical().to_numpy()) for frame in frames]
 
 
-def _memory(windows: Windows) -> int:
+def memory_of(windows: Windows) -> int:
+    """Windows after which one counts a third of a new one: a month of hours, three of days."""
     if isinstance(windows.every, int):
         return _MEMORY_OF_COUNTS
     if windows.every >= _WEEK:
@@ -229,7 +230,7 @@ def _real(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats],
     return np.asarray, values, np.nan_to_num(errors) ** 2
 
 
-def _share(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
+def even_shares(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floats], Floats], Floats, Floats]:
     """Shares on a scale on which counts have no skewness, so that both tails are as rare as they look.
 
     Its variance in a window is (p (1 - p))**(1/3) / n, times what users with several requests add.
@@ -274,7 +275,7 @@ def _positive(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Floa
 
 
 _SCALES: Mapping[Scale, Callable[[Floats, Floats, Floats], tuple[Callable[[Floats], Floats], Floats, Floats]]] = {
-    "real": _real, "share": _share, "positive": _positive,
+    "real": _real, "share": even_shares, "positive": _positive,
 }  # fmt: skip
 """From values, errors and n: the way back, charted values, and their variances within windows, 0 where not known."""
 
@@ -341,7 +342,7 @@ def _detection(own: _Laid, result: Chart, i: int, limit: Limits) -> Detection:
         is_alarm=pl.Series(result.in_alarm[rows, i], dtype=pl.Boolean),
     )
     raised = [alarm for alarm in result.raised if alarm.series == i]
-    few = Note("monitor_few_windows", {"n": int(result.n[i]), "least": LEAST_WINDOWS})
+    few = Note("monitor_few_windows", {"n": int(result.n[i]), "least": result.least})
     return Detection(
         series=own.own.series,
         segment=own.own.segment,

@@ -10,15 +10,16 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.stats.charts import Limits, normal_scores, student_scores
-from steelyard.stats.seasons import Rhythm, Spread, Usual
+from steelyard.stats.seasons import LAGS, Learned, Rhythm, Spread, Usual
 
 _LONGEST_BLOCK, _OFTEN = 24, 20
 """What is usual is learned again after each twentieth of the windows, 24 at most."""
 _FAR, _MOST_Z = 1e3, 40.0
 _CLEAR_RETURN, _CALM = 3.0, 2
 """A series is back when its windows are e**3 times as likely at the old level as at that of the alarm, two at least."""
+_WAITING, _PATIENCE = 60, 8
 _LOOK_BACK, _SETTLED, _MANY, _TINY = 400, 5, 1e6, 1e-24
-_CHANGE_REACH = 3.0
+_CHANGE_REACH = 3.7
 """Starts of a change whose log likelihood is so much below that of the best are in its 95% interval."""
 
 
@@ -82,7 +83,7 @@ class Chart:
     sums         (t, s) the larger one of the sums that may alarm
     learned, in_alarm   (t, s)
     raised       alarms and restarts, in the order of time
-    ready        (s,) whether there is a chart by now;   n   (s,) windows it has learned from
+    ready        (s,) whether there is a chart by now;   n   (s,) windows it has learned from;   least   that it needs
     tails        (s,) degrees of freedom of Student's t that the values follow: infinite for normal ones
     """
 
@@ -97,6 +98,7 @@ class Chart:
     ready: Bools
     n: Ints
     tails: Floats
+    least: int
 
 
 class _Neighbours:
@@ -135,10 +137,13 @@ class _Run:
     def __init__(self, series: Charted, limits: Sequence[Limits], memory: int) -> None:
         self.series = series
         t, s = series.values.shape
-        self.usual = Usual(s, series.rhythm.n_effects, memory=memory, fixed=series.fixed)
+        self.usual = Usual(s, series.rhythm, memory=memory, fixed=series.fixed)
         self.neighbours = _Neighbours(s)
         self.expected, self.likely, self.reach, self.z, self.sums = (np.full((t, s), np.nan) for _ in range(5))
-        self.learned, self.in_alarm = np.zeros((t, s), np.bool_), np.zeros((t, s), np.bool_)
+        self.learned, self.settled, self.in_alarm = (np.zeros((t, s), np.bool_) for _ in range(3))
+        self.base, self.unknown, self.scaled, self.weights = (np.zeros((t + LAGS, s)) for _ in range(4))
+        self.taught, self.clear = np.zeros(s, np.int64), np.zeros(s, np.int64)
+        """The first window that was not learned yet, and the first one that may be of a new level."""
         self.limits = {rule: np.array([getattr(own, rule) for own in limits]) for rule in ("jump", "run", "cusum", "k")}
         self.sides = np.array([series.up, series.down])
         self.sum, self.beyond = np.zeros((2, s)), np.zeros((2, 2, s), np.bool_)
@@ -148,20 +153,35 @@ class _Run:
         self.raised = list[Raised]()
 
     def block(self, rows: slice) -> None:
-        """Chart some windows by what is usual before them, then learn from them."""
+        """Chart some windows by what is usual before them, then learn from those that are beyond doubt."""
         series = self.series
-        base, unknown = self.usual.expect(series.rhythm.effects[rows])
+        self.base[rows], self.unknown[rows] = self.usual.expect(series.rhythm.effects[rows])
         self._prepare()
-        settled = np.zeros_like(unknown, np.bool_)
-        for place, window in enumerate(range(rows.start, rows.stop)):
+        for window in range(rows.start, rows.stop):
             if series.restarts[window].any():
                 self._restart(window)
-            settled[place] = self.n_offset >= _SETTLED
-            self._window(window, base[place], unknown[place])
-        off = np.nan_to_num(series.values[rows] - self.expected[rows])
+            self.settled[window] = self.n_offset >= _SETTLED
+            self._window(window, self.base[window], self.unknown[window])
+        self._learn(rows.stop)
+
+    def _learn(self, stop: int) -> None:
+        """Learn from windows up to the last one at which the sum was 0: those after it may be of a new level.
+
+        None waits for longer than _WAITING windows, nor than an eighth of those that were learned: a level that was
+        learned wrongly from few would never be put right.
+        """
+        waiting = np.minimum(_WAITING, self.usual.n_effective / _PATIENCE).astype(np.int64)
+        self.clear = np.maximum(self.clear, stop - waiting)
+        start = int(self.taught.min())
+        places = np.arange(start, stop)[:, None]
+        used = self.learned[start:stop] & self.settled[start:stop] & (places >= self.taught) & (places < self.clear)
+        self.taught = np.maximum(self.taught, self.clear)
+        past = slice(start, stop + LAGS)
+        windows = Learned(used, self.unknown[start:stop], self.z[start:stop], self.scaled[past], self.weights[past])
+        off = np.nan_to_num(self.series.values[start:stop] - self.expected[start:stop])
         self.usual.learn(
-            series.rhythm.effects[rows], base + off, off, self.z[rows], unknown=unknown, errors=series.errors[rows],
-            used=self.learned[rows] & settled,
+            self.series.rhythm.effects[start:stop], off, windows, expected=self.base[start:stop],
+            errors=self.series.errors[start:stop],
         )  # fmt: skip
 
     def _prepare(self) -> None:
@@ -177,11 +197,12 @@ class _Run:
         )
         self.df = np.where(ready, 1 / (1 / spread.df + 1 / spread.tails), _MANY)
         self.doubt = 1 + np.where(ready, self.limits["k"] * self.limits["cusum"] / spread.df, 0.0)
+        self.doubt_of_runs = 1 + np.where(ready, self.limits["run"] ** 2 / spread.df / 4, 0.0)
         tails = np.where(ready, spread.tails, np.inf)
         self.widened = np.sqrt(1 / (1 - 2 / tails))
         self.jump_t = student_scores(self.limits["jump"], self.df)
         self.level = self.usual.levels
-        self.known = 1 / np.maximum(self.usual.n_effective, 1.0)
+        self.known = series.rhythm.n_lasting / np.maximum(self.usual.n_effective, 1.0)
 
     def _window(self, window: int, base: Floats, unknown: Floats) -> None:
         series, spread, standard = self.series, self.spread, self.series.standard
@@ -204,7 +225,8 @@ class _Run:
         self._return(window, watched)
         self.in_alarm[window] = self.open
         self.learned[window] = np.isfinite(series.values[window]) & ~series.excluded[window] & ~self.open
-        self.neighbours.see(np.where(self.learned[window], off / (1 + unknown), np.nan), variance)
+        # Errors of what is expected are alike in neighbours, too, unless hardly anything is known of them.
+        self.neighbours.see(np.where(self.learned[window], off / (1 + unknown**2), np.nan), variance)
         self._settle(window)
 
     def _sum(self, window: int, watched: Bools, unknown: Floats) -> None:
@@ -212,15 +234,16 @@ class _Run:
 
         An error of the level, of variance v, multiplies false alarms of a sum by exp(2 h**2 v) on average, and one of
         the spread, of df degrees of freedom, by exp((2 k h)**2 / df): an allowance larger by h v, and scores smaller by
-        the factor 1 + k h / df, undo that.
+        the factor 1 + k h / df, undo that.  Two windows beyond a limit share an error of the spread likewise.
         """
         z = np.where(watched, self.z[window], 0.0)
         both = np.array([z, -z])
         steps = np.minimum(both, self.limits["jump"]) / self.doubt - self.limits["k"]
         steps -= self.limits["cusum"] * unknown
         self.sum = np.where(watched, np.maximum(self.sum + steps, 0.0), self.sum) * ~self.open
-        over = both > self.limits["run"]
+        over = both > self.limits["run"] * self.doubt_of_runs
         runs = over & self.beyond.any(axis=0)
+        self.clear = np.where(np.where(self.sides, self.sum, 0.0).max(axis=0) > 0, self.clear, window + 1)
         self.beyond = np.where(watched, np.array([over, self.beyond[0]]), self.beyond) & ~self.open
         self.sums[window] = np.where(watched, np.where(self.sides, self.sum, 0.0).max(axis=0), np.nan)
         rules = np.array([both > self.limits["jump"], runs, self.sum > self.limits["cusum"]])
@@ -242,6 +265,7 @@ class _Run:
         scatter = self._alike(n)[series] / n + self.known[series] * (not self.series.fixed[series])
         error, df = math.sqrt(self._variance(window)[series] * scatter), float(self.df[series])
         self.raised.append(Raised(series, window, rule, first, low, high, level, change, error, df))
+        self.learned[max(first, int(self.taught[series])) : window, series] = False
         self.open[series], self.side[series], self.size[series], self.n_size[series] = True, side, change, n
         self.back[series], self.calm[series] = 0.0, 0
 
@@ -319,5 +343,5 @@ class _Run:
         return Chart(
             expected=self.expected, likely=self.likely, reach=self.reach, z=self.z, sums=self.sums,
             learned=self.learned, in_alarm=self.in_alarm, raised=self.raised, ready=ready, n=self.usual.n,
-            tails=self.usual.spread().tails,
+            tails=self.usual.spread().tails, least=self.series.rhythm.least,
         )  # fmt: skip
