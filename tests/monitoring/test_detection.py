@@ -166,7 +166,7 @@ def test_a_test_alarms_by_its_p_with_an_effect_from_its_first_window_on():
 
 
 def test_windows_without_a_value_have_no_error_either() -> None:
-    n = 60
+    n = 260
     rng = np.random.default_rng(2)
     frame = pl.DataFrame(
         {
@@ -185,7 +185,7 @@ def test_windows_without_a_value_have_no_error_either() -> None:
 
 
 def test_the_error_of_a_window_with_few_units_does_not_make_its_value_an_alarm() -> None:
-    """Values are means of skewed units, of which a night window has 12: a low mean has a small error by chance."""
+    """Values are means of skewed units, 12 in a window of the night: a low mean has a small error by chance."""
     n, rng = 1500, np.random.default_rng(0)
     units = [12 if i % 24 < 8 else 100 for i in range(n)]
     drawn = [rng.exponential(0.2, size) for size in units]
