@@ -103,8 +103,8 @@ SCREENS: dict[str, Screen] = {
     "review-calibrate-two": Screen("review calibrate pilot.jsonl runs/assistant", state="settling"),
     "review-report-two": Screen("review report pilot.jsonl runs/assistant", state="settling", most=20),
     "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
-    "monitor": Screen("monitor shop.toml --as-of 2026-10-16T12:00Z", most=12, state="watched"),
-    "monitor-alert": Screen("monitor shop.toml", most=12, status=1, state="watched"),
+    "monitor": Screen("monitor shop.toml --as-of 2026-10-16T12:00Z", most=12, state="watched", varies=True),
+    "monitor-alert": Screen("monitor shop.toml", most=12, status=1, state="watched", varies=True),
     "monitor-few": Screen("monitor shop.toml --as-of 2026-09-17T12:00Z", most=12, status=3, state="watched"),
     "review-calibrate": Screen(
         "review calibrate pilot.jsonl runs/assistant -o threshold.json", state="reviewed", varies=True
@@ -189,7 +189,7 @@ def recorded(folder: Path) -> None:
 def watched(folder: Path) -> None:
     """The logs of a service: 40 quiet days, and three on which users click less."""
     folder.mkdir()
-    (folder / "shop.toml").write_text('logs = "logs"\nwindow = "1d"\nsegments = ["language"]\n')
+    (folder / "shop.toml").write_text('logs = "logs"\nwindow = "1d"\nmeasures = ["ctr", "latency_ms:p50"]\n')
     write_days(folder / "logs", range(40))
     write_days(folder / "logs", range(40, 43), ctr=0.2, config="v2")
 

@@ -119,7 +119,8 @@ def _chart_data(detection: Detection, most: int, times: list[dict[str, Any]]) ->
     return {
         "time": _shared(_steps(chart["start"].to_list()), times), "total": len(detection.chart), "range": range,
         **dict(zip(_LINES, lines, strict=True)), "cusum_range": cusum_range, "cusum": cusum,
-        "limit": limit if limit is not None and math.isfinite(limit) else None, "n": chart["n"].to_list(), "alarms": np.flatnonzero(alarms).tolist(),
+        "limit": limit if limit is not None and math.isfinite(limit) else None,
+        "n": chart["n"].to_list(), "alarms": np.flatnonzero(alarms).tolist(),
         "reference": int(np.flatnonzero(reference)[-1]) + 1 if reference.any() else 0,
         "shifts": [_shift_data(shift) for shift in detection.alarms],
     }  # fmt: skip
