@@ -90,7 +90,7 @@ class Days:
     """Days of a service on which nothing changes.
 
     n          requests a day, of users who come again
-    weekend    how much more of a language there is on Saturdays and Sundays
+    weekend    share of requests that are in another language, or about other things, on Saturdays and Sundays alone
     faithful   how much of a user's language, length of queries and words is the user's own: 0 for nothing, 1 for all
     """
 
@@ -105,7 +105,8 @@ class Days:
         own = np.random.default_rng(9).random((3 * self.n, 3))[user]
         drawn = np.where(rng.random((n, 3)) < self.faithful, own, rng.random((n, 3)))
         language = np.where(drawn[:, 0] < 0.3 + self.weekend * (day % 7 > 4), "zh", "en")
-        place = (400 * drawn[:, 2:] ** 2).astype(int)
+        is_other = (rng.random(n) < self.weekend) & (day % 7 > 4)
+        place = (400 * drawn[:, 2:] ** 2).astype(int) + 200 * is_other[:, None]
         words = _WORDS[(place + rng.integers(0, 30, (n, 6))) % 400]
         lengths = 1 + (5 * drawn[:, 1]).astype(int)
         query = pl.Series([" ".join(row[:k]) for row, k in zip(words, lengths, strict=True)])
@@ -122,7 +123,7 @@ def quiet_days_table(draws: int, seed: int) -> Table:
     worlds = [
         ("requests alike", Days(400)),
         ("users with habits of their own", Days(400, faithful=0.8)),
-        ("other languages at weekends", Days(400, weekend=0.2)),
+        ("other languages and topics at weekends", Days(400, weekend=0.2)),
     ]
     rows = []
     for title, world in worlds:

@@ -83,6 +83,7 @@ class Reference:
     distributions   by name: "psi:query_length", "chi_square:language"
     words           hash of each common word -> windows in which it was, 1 or 2 for more; empty where it is not watched
     vectors         sample of vectors of queries, 64 whole numbers of 16 bits each, as base64; "" likewise
+    dispersion      of queries, by the nearest of a few of these vectors: as of a distribution
     seed            of permutations
     """
 
@@ -91,6 +92,7 @@ class Reference:
     distributions: Mapping[str, Distribution]
     words: Mapping[str, int]
     vectors: str
+    dispersion: float = 1.0
     seed: int = 0
 
     @property
@@ -146,10 +148,15 @@ def reference(
         if name not in (UNSEEN, QUERIES) and (distribution := _distribution(name, sample)) is not None
     }
     common = _word_windows(sample) if UNSEEN in names else {}
-    queries = sample.rows["query"].drop_nulls().head(_MOST_VECTORS).to_list() if QUERIES in names else []
-    vectors = base64.b64encode(_small(embed(queries)).tobytes()).decode() if queries else ""
     bounds = int(sample.starts[0]), int(sample.ends[-1])
-    return Reference(*bounds, distributions, common, vectors, seed)
+    queries = _queries(sample.rows) if QUERIES in names else []
+    if not queries:
+        return Reference(*bounds, distributions, common, "", seed=seed)
+    vectors = _small(embed(queries))
+    encoded = base64.b64encode(vectors.tobytes()).decode()
+    windows_of_queries = [texts for _, rows in sample.by_window() if (texts := _queries(rows))]
+    cells = [_nearest(_small(embed(texts)), vectors[:_TENTHS]) for texts in windows_of_queries]
+    return Reference(*bounds, distributions, common, encoded, _dispersion(np.array(cells)), seed)
 
 
 def drift(
@@ -328,13 +335,23 @@ def _of_length_one(rows: Floats) -> Floats:
 
 
 def _compared_queries(reference: Reference, rows: pl.DataFrame, start: int, embed: Embed) -> tuple[float, float, int]:
-    queries = rows["query"].drop_nulls().head(_MOST_VECTORS).to_list()
-    if len(queries) < LEAST_UNITS:
+    queries = _queries(rows)
+    n = round(len(queries) / reference.dispersion)
+    if n < LEAST_UNITS:
         return math.nan, math.nan, len(queries)
     before = np.frombuffer(base64.b64decode(reference.vectors), "<i2").reshape(-1, _LENGTH)
     rng = np.random.default_rng([reference.seed, abs(start)])
-    value, p = tests.mmd(before / _LARGEST, _small(embed(queries)) / _LARGEST, rng)
+    value, p = tests.mmd(before / _LARGEST, _small(embed(queries[:n])) / _LARGEST, rng)
     return value, p, len(queries)
+
+
+def _queries(rows: pl.DataFrame) -> list[str]:
+    return rows["query"].drop_nulls().head(_MOST_VECTORS).to_list()
+
+
+def _nearest(vectors: npt.NDArray[np.int16], some: npt.NDArray[np.int16]) -> Ints:
+    """(len(some),) how many vectors are nearest to each of some."""
+    return np.bincount((vectors.astype(float) @ some.T.astype(float)).argmax(axis=1), minlength=len(some))
 
 
 def _hashes(texts: pl.Series) -> pl.DataFrame:
