@@ -87,8 +87,7 @@ class Layout:
         wanted = [
             *_columns(kind if not has_types else None),
             *segments,
-            "user_agent",
-            "is_bot",
+            *(column for column in ("user_agent", "is_bot") if _spelling(column, keys)),
             *(("type",) if has_types else ()),
         ]
         if kind == "impression" and not has_types and _spelling("answer", keys):
