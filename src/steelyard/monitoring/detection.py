@@ -131,18 +131,28 @@ def detect_all(
     """
     if not watched:
         return []
+    laid, charted, limit = lay_out(points, watched, windows=windows, excluded=excluded)
+    result = chart(charted, limit, memory=memory_of(windows))
+    return [_detection(own, result, i, limit[i]) for i, own in enumerate(laid)]
+
+
+def lay_out(
+    points: pl.DataFrame,
+    watched: Sequence[Watched],
+    *,
+    windows: Windows,
+    excluded: Iterable[tuple[datetime, datetime]] = (),
+) -> tuple[list[_Laid], Charted, list[Limits]]:
+    """One series or more in a common table of windows, on the scales that they are charted on, and their limits."""
     frames = _frames(points, watched)
-    by_count = isinstance(windows.every, int)
-    places = _places(frames, by_count=by_count)
+    places = _places(frames, by_count=isinstance(windows.every, int))
     spans, n_windows = list(excluded), max((int(own[-1]) + 1 for own in places if len(own)), default=0)
     laid = [
         _laid(own, frame, place, n_windows, spans) for own, frame, place in zip(watched, frames, places, strict=True)
     ]
-    charted = _charted(laid, _rhythm(laid, windows, n_windows))
     both = [own.series.better == "either" and not own.series.is_test for own in watched]
     limit = [limits(own.budget.per_window, two_sided=two) for own, two in zip(watched, both, strict=True)]
-    result = chart(charted, limit, memory=memory_of(windows))
-    return [_detection(own, result, i, limit[i]) for i, own in enumerate(laid)]
+    return laid, _charted(laid, _rhythm(laid, windows, n_windows)), limit
 
 
 def _frames(points: pl.DataFrame, watched: Sequence[Watched]) -> list[pl.DataFrame]:

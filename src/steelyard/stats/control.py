@@ -81,10 +81,11 @@ class Chart:
                  limit of a jump around it
     z            (t, s) standard normal while nothing happens
     sums         (t, s) the larger one of the sums that may alarm
+    plain        (t, s) deviations in standard deviations, whose tails are those of the series
     learned, in_alarm   (t, s)
     raised       alarms and restarts, in the order of time
     ready        (s,) whether there is a chart by now;   n   (s,) windows it has learned from;   least   that it needs
-    tails        (s,) degrees of freedom of Student's t that the values follow: infinite for normal ones
+    spread, levels   (s,) as they are known by now
     """
 
     expected: Floats
@@ -92,12 +93,14 @@ class Chart:
     reach: Floats
     z: Floats
     sums: Floats
+    plain: Floats
     learned: Bools
     in_alarm: Bools
     raised: list[Raised]
     ready: Bools
     n: Ints
-    tails: Floats
+    spread: Spread
+    levels: Floats
     least: int
 
 
@@ -139,7 +142,9 @@ class _Run:
         t, s = series.values.shape
         self.usual = Usual(s, series.rhythm, memory=memory, fixed=series.fixed)
         self.neighbours = _Neighbours(s)
-        self.expected, self.likely, self.reach, self.z, self.sums = (np.full((t, s), np.nan) for _ in range(5))
+        self.expected, self.likely, self.reach, self.z, self.sums, self.plain = (
+            np.full((t, s), np.nan) for _ in range(6)
+        )
         self.learned, self.settled, self.in_alarm = (np.zeros((t, s), np.bool_) for _ in range(3))
         self.base, self.unknown, self.scaled, self.weights = (np.zeros((t + LAGS, s)) for _ in range(4))
         self.taught, self.clear = np.zeros(s, np.int64), np.zeros(s, np.int64)
@@ -219,6 +224,7 @@ class _Run:
         ready = self.ready | (series.fixed & (errors > 0))
         z = np.clip(normal_scores(np.clip(off / sd * self.widened, -_MOST_Z, _MOST_Z), self.df), -_MOST_Z, _MOST_Z)
         self.expected[window], self.reach[window] = base, np.where(ready, sd * self.jump_t / self.widened, np.nan)
+        self.plain[window] = np.where(ready, off / sd, np.nan)
         self.likely[window], self.z[window] = likely, np.where(ready, z, np.nan)
         watched = np.isfinite(self.z[window]) & ~series.excluded[window]
         self._sum(window, watched, np.minimum(self.known * ~series.fixed + young, 1.0))
@@ -342,6 +348,6 @@ class _Run:
         ready = self.usual.is_ready | self.series.standard | np.isfinite(self.z[-1:]).any(axis=0)
         return Chart(
             expected=self.expected, likely=self.likely, reach=self.reach, z=self.z, sums=self.sums,
-            learned=self.learned, in_alarm=self.in_alarm, raised=self.raised, ready=ready, n=self.usual.n,
-            tails=self.usual.spread().tails, least=self.series.rhythm.least,
+            plain=self.plain, learned=self.learned, in_alarm=self.in_alarm, raised=self.raised, ready=ready, n=self.usual.n,
+            spread=self.usual.spread(), levels=self.usual.levels, least=self.series.rhythm.least,
         )  # fmt: skip
