@@ -11,7 +11,7 @@ START = datetime(2026, 9, 7, tzinfo=UTC)  # a Monday
 
 
 def day_of_logs(
-    day: int, *, ctr: float, n: int = 150, seed: int = 0, config: str = "v1", corpus: str = ""
+    day: int, *, ctr: float, n: int = 150, seed: int = 0, config: str = "v1", corpus: str = "", topic: str = "query"
 ) -> list[dict[str, object]]:
     """Impressions and clicks of one day, in the order of time."""
     rng = random.Random(f"{seed} {day}")
@@ -21,7 +21,7 @@ def day_of_logs(
         request, language = f"r{day}-{i}", rng.choice(["en", "en", "zh"])
         rows.append({
             "type": "impression", "time": time.isoformat(), "request": request, "user": f"u{rng.randrange(n)}",
-            "query": f"query {rng.randrange(40)}", "language": language, "doc_ids": ["a", "b", "c"],
+            "query": f"{topic} {rng.randrange(40)}", "language": language, "doc_ids": ["a", "b", "c"],
             "latency_ms": rng.lognormvariate(5, 0.3), "config": config, "corpus": corpus or None,
         })  # fmt: skip
         if rng.random() < ctr:

@@ -25,7 +25,7 @@ pytest.importorskip("sqlalchemy", reason="a monitor remembers in the extra store
 QUIET, BROKEN = range(40), range(40, 46)
 SETTINGS: Mapping[str, Any] = {
     "name": "support", "logs": ["logs"], "window": "1d", "measures": ["ctr", "first_click_rr", "latency_ms:p50"],
-    "segments": ["language"], "lang": "en", "sink": [{"type": "json", "path": "alerts.jsonl"}],
+    "segments": ["language"], "drift": False, "lang": "en", "sink": [{"type": "json", "path": "alerts.jsonl"}],
 }  # fmt: skip
 
 
@@ -60,10 +60,10 @@ def test_a_fall_of_clicks_is_one_alert_with_its_beginning_and_what_else_changed(
 
 
 def test_looks_one_by_one_say_what_one_look_says(broken: Path, tmp_path: Path) -> None:
-    whole = look_at(broken, 46, store={"url": "whole.db"})
+    whole = look_at(broken, 46, store={"url": "whole.db"}, drift=True)
     states = list[str]()
     for day in (10, 39, 41, 42, 46):
-        look = look_at(broken, day)
+        look = look_at(broken, day, drift=True)
         states.append(look.state)
         assert look.time == START + timedelta(days=day)
     assert states[:2] == ["few", "well"]
@@ -123,6 +123,17 @@ def test_a_log_that_stops_growing_is_an_alert_until_it_grows_again(tmp_path: Pat
 def test_the_end_of_a_log_of_the_past_is_no_alert(tmp_path: Path) -> None:
     write_days(tmp_path / "logs", range(30))
     assert [look_at(tmp_path, day).state for day in (300, 301)] == ["well", "well"]
+
+
+def test_what_is_asked_is_compared_with_the_first_two_weeks(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(20))
+    write_days(tmp_path / "logs", range(20, 24), topic="how do I return a broken washing machine")
+    assert [note.code for note in look_at(tmp_path, 10, drift=True).notes] == ["monitor_no_reference"]
+    look = look_at(tmp_path, 24, drift=True)
+    (alert,) = look.alerts
+    assert (alert.cause, alert.since) == ("traffic", START + timedelta(days=20))
+    assert {"psi:query_length", "mmd:query"} <= {shift.series for shift in alert.shifts}
+    assert look.notes == []
 
 
 def test_too_few_windows_are_no_verdict(tmp_path: Path) -> None:

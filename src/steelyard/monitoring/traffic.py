@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from steelyard.base.notes import Note
 from steelyard.monitoring.config import MonitorConfig
 from steelyard.monitoring.fingerprints import changes_in
 from steelyard.monitoring.streams.result import StreamResult
+from steelyard.traffic.drift import Reference, drift, reference
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.measures import measurable, traffic_measures
 from steelyard.traffic.reading import read_logs
 from steelyard.traffic.requests import column_type
 from steelyard.traffic.tabulating import tabulate
 from steelyard.traffic.windows import Windows, microseconds, time_of
+
+DAY = timedelta(days=1)
+_REFERENCE = timedelta(days=14)
+"""What traffic is compared with: so long from its beginning, each weekday twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +44,16 @@ class TrafficLook:
     last: datetime | None = None
 
 
-def watch_logs(settings: MonitorConfig, memory: Mapping[str, Any] | None, now: datetime) -> TrafficLook:
+def watch_logs(
+    settings: MonitorConfig, memory: Mapping[str, Any] | None, now: datetime, *, restarts: Sequence[datetime] = ()
+) -> TrafficLook:
     """Points of the windows that ended since the last look.
 
     A window is whole once `lateness` has passed since its end: a record of it that comes later changes nothing.  Time
     ends with the window of the last record: those behind it are measured once there is a record again.
 
-    memory   what the last look left
+    memory     what the last look left
+    restarts   times from which on what is asked or shown is compared with what came after them
     Raises   InputError for what is no log.
     """
     earlier = dict(memory or {})
@@ -69,11 +79,50 @@ def watch_logs(settings: MonitorConfig, memory: Mapping[str, Any] | None, now: d
     assert isinstance(closed, datetime)
     whole = logs.between(after, closed)
     changes, fingerprints = changes_in(whole, settings.windows, state=earlier.get("fingerprints"))
+    replaced = [change.until or change.time for change in changes if change.kind == "corpus"]
+    drifts = _drifts(settings, logs, earlier.get("drift"), now, until=until, restarts=[*restarts, *replaced])
+    compared = drifts.memory.get("closed")
+    read_from = min(closed, datetime.fromisoformat(compared)) if compared else closed
     later = {
-        **earlier, "closed": closed.isoformat(), "positions": logs.positions(closed), "measures": names,
-        "fingerprints": fingerprints,
+        **earlier, "closed": closed.isoformat(), "positions": logs.positions(read_from), "measures": names,
+        "fingerprints": fingerprints, "drift": drifts.memory,
     }  # fmt: skip
-    return TrafficLook(StreamResult(points, series, changes=changes, memory=later), whole, first, closed, last)
+    result = StreamResult(
+        pl.concat([points, drifts.points]), [*series, *drifts.series], changes=changes, notes=drifts.notes, memory=later
+    )
+    return TrafficLook(result, whole, first, closed, last)
+
+
+def _drifts(
+    settings: MonitorConfig, logs: Logs, memory: Mapping[str, Any] | None, now: datetime, *, until: datetime,
+    restarts: Sequence[datetime],
+) -> StreamResult:  # fmt: skip
+    """Points of days that are compared with the first two weeks, or with the two weeks after the last restart."""
+    if not settings.drift:
+        return StreamResult()
+    earlier = dict(memory or {})
+    windows = Windows(max(DAY, settings.windows.every) if isinstance(settings.windows.every, timedelta) else DAY,
+                      settings.timezone)  # fmt: skip
+    known = Reference.of(earlier["reference"]) if earlier.get("reference") else None
+    first = datetime.fromisoformat(earlier["begin"]) if "begin" in earlier else logs.first or until
+    begin = max(first, *restarts) if restarts else first
+    earlier["begin"] = begin.isoformat()
+    if known is not None and time_of(known.end) > begin:
+        points = drift(logs, windows, known, datetime.fromisoformat(earlier["closed"]), until)
+        return _compared(points, known, earlier)
+    enough = begin + _REFERENCE
+    if until < enough:
+        note = Note("monitor_no_reference", {"days": _REFERENCE.days})
+        return StreamResult(notes=[note], memory={"begin": earlier["begin"]})
+    whole = read_logs(settings.logs, segments=settings.segments, now=now, timezone=settings.timezone)
+    known = reference(whole, windows, after=begin, until=enough)
+    return _compared(drift(whole, windows, known, begin, until), known, earlier)
+
+
+def _compared(points: pl.DataFrame, known: Reference, memory: Mapping[str, Any]) -> StreamResult:
+    end = points["end"].max()
+    closed = {"closed": end.isoformat()} if isinstance(end, datetime) else {}
+    return StreamResult(points, known.series, memory={**memory, "reference": known.data, **closed})
 
 
 def _whole_until(windows: Windows, moment: datetime, last: datetime) -> datetime:

@@ -29,8 +29,9 @@ from steelyard.monitoring.sinks.message import Message
 from steelyard.monitoring.streams.replay import replay
 from steelyard.monitoring.streams.result import StreamResult
 from steelyard.monitoring.streams.sample import sample
-from steelyard.monitoring.traffic import TrafficLook, watch_logs
+from steelyard.monitoring.traffic import DAY, TrafficLook, watch_logs
 from steelyard.store.store import Store
+from steelyard.traffic.drift import UNSEEN
 from steelyard.traffic.reading import read_logs
 from steelyard.traffic.series import POINTS, Series, Stream
 
@@ -161,7 +162,14 @@ class _Looking:
         """What logs say; None without logs."""
         if not self.settings.logs:
             return None
-        return watch_logs(self.settings, self.before.documents.get("logs"), self.now)
+        documents = self.before.documents
+        changes = [_change_of(row) for row in documents.get(_CHANGES, [])]
+        replaced = [change.until or change.time for change in changes if change.kind == "corpus"]
+        accepted = [
+            datetime.fromisoformat(level["since"]) for level in documents.get(_LEVELS, [])
+            if any((series := self.remembered.get(name)) and series.is_test for name, _ in level["series"])
+        ]  # fmt: skip
+        return watch_logs(self.settings, documents.get("logs"), self.now, restarts=[*replaced, *accepted])
 
     @cached_property
     def results(self) -> Mapping[str, StreamResult]:
@@ -204,9 +212,13 @@ class _Looking:
     @cached_property
     def series(self) -> Mapping[str, Series]:
         """By name: those of earlier looks too, whose points are remembered."""
-        remembered = [Series(**row) for row in self.before.documents.get(_SERIES, [])]
         known = [] if self.traffic is None else self.traffic.result.series
-        return {series.name: series for series in [*remembered, *known]}
+        return {**self.remembered, **{series.name: series for series in known}}
+
+    @cached_property
+    def remembered(self) -> Mapping[str, Series]:
+        """Those of earlier looks, by name."""
+        return {row["name"]: Series(**row) for row in self.before.documents.get(_SERIES, [])}
 
     @cached_property
     def all_series(self) -> Mapping[str, Series]:
@@ -229,10 +241,10 @@ class _Looking:
         order = {name: place for place, name in enumerate(self.all_series)}
         rows = self.points.select("series", "segment").unique().iter_rows()
         pairs = sorted((row for row in rows if row[0] in order), key=lambda row: (order[row[0]], row[1]))
-        budget = self._budget(len(pairs))
+        n_series = len(pairs)
         charted = [
-            Watched(self.all_series[name], segment, budget, self._restarts(self.all_series[name], segment))
-            for name, segment in pairs if self.all_series[name].stream not in _DIRECT
+            Watched(series, segment, self._budget(n_series, series), self._restarts(series, segment))
+            for name, segment in pairs if (series := self.all_series[name]).stream not in _DIRECT
         ]  # fmt: skip
         excluded = [(change.time, change.until) for change in self.changes if change.kind == "holiday" and change.until]
         detections = detect_all(self.points, charted, windows=self.settings.windows, excluded=excluded)
@@ -241,16 +253,22 @@ class _Looking:
         ]
         return [*(self._direct(series, segment) for series, segment in direct), *detections]
 
-    def _budget(self, n_series: int) -> Budget:
+    def _budget(self, n_series: int, series: Series) -> Budget:
+        """The share of one series, of which drifts have a window a day at most."""
         every = self.settings.windows.every
         if isinstance(every, timedelta):
-            n_windows = windows_per_month(every)
+            is_daily = series.is_test or series.name == UNSEEN
+            n_windows = windows_per_month(max(every, DAY) if is_daily else every)
         else:
-            own = self.points.filter(pl.col("segment") == "").group_by("series").agg(
-                pl.len(), (pl.col("end").max() - pl.col("start").min()).alias("span"))  # fmt: skip
-            rates = [n * (MONTH / span) for _, n, span in own.iter_rows() if span]
-            n_windows = max(rates, default=1.0)
+            n_windows = self._rate_of_counts
         return Budget.shared(self.settings.false_alarms, max(n_series, 1), n_windows)
+
+    @cached_property
+    def _rate_of_counts(self) -> float:
+        """Windows a month, where each has so many requests."""
+        own = self.points.filter(pl.col("segment") == "").group_by("series")
+        spans = own.agg(pl.len(), (pl.col("end").max() - pl.col("start").min()).alias("span"))
+        return max((n * (MONTH / span) for _, n, span in spans.iter_rows() if span), default=1.0)
 
     def _restarts(self, series: Series, segment: str) -> list[datetime]:
         """Times from which on a series has another level."""
