@@ -122,6 +122,21 @@ def test_a_look_reads_from_the_first_record_that_still_matters(grown):
     assert look.first >= since
 
 
+def test_an_event_whose_request_an_earlier_look_has_read_is_no_orphan(tmp_path):
+    closed = START + timedelta(hours=6.5)
+    minutes = {"r1": closed - timedelta(minutes=121), "r2": closed - timedelta(minutes=1)}
+    shown = [{"time": str(time), "request": name, "query": "a", "doc_ids": ["d"]} for name, time in minutes.items()]
+    event = {"time": str(closed - timedelta(minutes=119)), "kind": "click", "position": 1}
+    orphan = {**event, "request": "r3", "time": str(closed + timedelta(minutes=5))}
+    (tmp_path / "log.jsonl").write_text(lines([shown[0], {**event, "request": "r1"}, shown[1]]))
+    positions = read_logs(tmp_path, now=NOW).positions(closed)
+    assert datetime.fromisoformat(positions["since"]) > minutes["r1"]
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write(lines([orphan]))
+    look = read_logs(tmp_path, positions=positions, now=NOW)
+    assert {trouble.kind: trouble.n for trouble in look.troubles} == {"orphan": 1}
+
+
 def test_a_log_that_was_rewritten_is_read_from_its_beginning_and_said(grown):
     path, positions, rest, _noon = grown
     path.write_text(lines(rest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -36,19 +36,24 @@ class Tables:
     answers: pl.DataFrame
 
 
-def clean(records: Callable[[str], pl.DataFrame], gap: timedelta, lateness: timedelta, tally: Tally) -> Tables:
+def clean(
+    records: Callable[[str], pl.DataFrame], gap: timedelta, lateness: timedelta, tally: Tally, *,
+    since: datetime | None = None,
+) -> Tables:  # fmt: skip
     """Tables of all records.
 
     records    gives those of a kind, as `Rules.schema` has them, once: two kinds at a time would fill the memory
     gap        without a request of a user after which a new session begins
     lateness   how long after its request an event or an answer counts
+    since      of earlier impressions there are none, as another look has read them
     """
+    known = None if since is None else since + lateness
     impressions = _in_order(records("impression"), tally, one_a_request=True)
     impressions = _with_sessions(impressions, gap, tally).with_row_index("row")
     times, keys = impressions["time"], impressions.select("key", "row")
-    events = _in_order(_of_requests(records("event"), keys, tally), tally, one_a_request=False)
+    events = _in_order(_of_requests(records("event"), keys, tally, known), tally, one_a_request=False)
     events = _events(_soon(events, times, lateness, tally), times, impressions["doc_ids"].list.len(), tally)
-    answers = _in_order(_of_requests(records("answer"), keys, tally), tally, one_a_request=True)
+    answers = _in_order(_of_requests(records("answer"), keys, tally, known), tally, one_a_request=True)
     answers = _soon(answers, times, lateness, tally)
     return Tables(impressions.drop("key", "file", "line"), events.drop("file", "line"), answers.drop("file", "line"))
 
@@ -130,10 +135,16 @@ def _texts(frame: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _of_requests(frame: pl.DataFrame, keys: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Records with the row of their impression in place of its key; without those of none."""
+def _of_requests(frame: pl.DataFrame, keys: pl.DataFrame, tally: Tally, known: datetime | None) -> pl.DataFrame:
+    """Records with the row of their impression in place of its key; without those of none.
+
+    known   from when on each has its impression here; that of an earlier one was read by another look
+    """
     row = frame.select("key").join(keys, on="key", how="left", maintain_order="left")["row"]
-    return tally.drop("orphan", frame.drop("key").with_columns(row), row.is_null())
+    frame = frame.drop("key").with_columns(row)
+    if known is not None:
+        frame = frame.filter(pl.col("row").is_not_null() | (pl.col("time") >= known))
+    return tally.drop("orphan", frame, frame["row"].is_null())
 
 
 def _soon(frame: pl.DataFrame, times: pl.Series, lateness: timedelta, tally: Tally) -> pl.DataFrame:

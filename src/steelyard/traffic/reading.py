@@ -233,7 +233,7 @@ def read_logs(
     def records_of(kind: str) -> pl.DataFrame:
         return _joined(frames.pop(kind), reader.rules.needed(kind))
 
-    tables = clean(records_of, session_gap, lateness, tally)
+    tables = clean(records_of, session_gap, lateness, tally, since=last.since)
     return _logs(
         tables, tally, reader, _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions
     )

@@ -45,6 +45,8 @@ ODD = 2.5
 _BEFORE = 7
 """Windows that they are compared with."""
 _LEAST_LABELS, _KEPT_WINDOWS, _EXAMPLES = 10, 60, 10
+_LACKING = 0.1
+"""Share of answers without a value from which it is said: some answers only say that they do not know."""
 
 
 @dataclass(eq=False)
@@ -364,7 +366,7 @@ class _SampleLook:
             self.notes.append(Note("sample_budget", {"n": self.desk.skipped}))
         total = sum(own.shape[1] for own in values.values())
         lacking = sum(int(np.isnan(own).any(axis=0).sum()) for own in values.values()) - self.desk.skipped
-        if lacking > 0:
+        if lacking > _LACKING * total:
             self.notes.append(Note("sample_no_value", {"n": lacking, "total": total}))
 
 
