@@ -207,8 +207,8 @@ def session_starts(users: Ints, times: Ints, gap: int) -> Ints:
     if not len(users):
         return times
     begins = np.concatenate([[True], (users[1:] != users[:-1]) | (np.diff(times) > gap)])
-    starts: Ints = times[np.flatnonzero(begins)][np.cumsum(begins) - 1]
-    return starts
+    starts = np.flatnonzero(begins)
+    return np.repeat(times[starts], np.diff(np.append(starts, len(users))))
 
 
 def bot_hours(users: Ints, times: Ints) -> np.ndarray[Any, np.dtype[np.bool_]]:
