@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
@@ -49,7 +49,7 @@ class Positions:
 
     closed: datetime | None = None
     since: datetime | None = None
-    by_name: Mapping[str, Position] = ()  # type: ignore[assignment]
+    by_name: Mapping[str, Position] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, value: Mapping[str, Any] | None) -> Self:
@@ -58,9 +58,9 @@ class Positions:
             closed, since = (datetime.fromisoformat((value or {})[name]) for name in ("closed", "since"))
             places = {str(name): Position.of(place) for name, place in (value or {})["files"].items()}
         except (TypeError, ValueError, LookupError, AttributeError):
-            return cls(by_name={})
+            return cls()
         if closed.tzinfo is None or since.tzinfo is None:
-            return cls(by_name={})
+            return cls()
         return cls(closed, since, {name: place for name, place in places.items() if place is not None})
 
     def data(self) -> dict[str, Any]:
