@@ -37,7 +37,7 @@ USUAL = (
 """What is compared unless others are asked for, as far as the logs have it."""
 _COLUMNS: Mapping[str, str] = {"query_length": "n_characters"}
 _CELLS, _TENTHS = 50, 10
-_MOST_KINDS, _MOST_WORDS, _MOST_VECTORS = 30, 20_000, 300
+_MOST_KINDS, _MOST_WORDS, _MOST_VECTORS = 30, 10_000, 300
 _LENGTH = 64
 _GRAM = 3
 _LARGEST = 32767.0
