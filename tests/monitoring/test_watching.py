@@ -136,6 +136,10 @@ def test_what_is_asked_is_compared_with_the_first_two_weeks(tmp_path: Path) -> N
     assert look.notes == []
 
 
+def test_records_behind_a_look_at_the_past_are_no_trouble(broken: Path) -> None:
+    assert not look_at(broken, 30).troubles
+
+
 def test_too_few_windows_are_no_verdict(tmp_path: Path) -> None:
     write_days(tmp_path / "logs", range(6))
     look = look_at(tmp_path, 6)

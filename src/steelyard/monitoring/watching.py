@@ -32,6 +32,7 @@ from steelyard.monitoring.streams.sample import sample
 from steelyard.monitoring.traffic import DAY, TrafficLook, watch_logs
 from steelyard.store.store import Store
 from steelyard.traffic.drift import UNSEEN
+from steelyard.traffic.logs import Trouble
 from steelyard.traffic.reading import read_logs
 from steelyard.traffic.series import POINTS, Series, Stream
 
@@ -39,6 +40,8 @@ Announce = Callable[[Alert, Look], Message]
 _TRIES = 3
 """Looks that another monitor of the same name may overtake, one after the other."""
 _GRAVITY: Sequence[State] = ("alert", "warn", "well", "few")
+_PAST = timedelta(hours=1)
+"""Time before now from which a look is one at the past."""
 _DIRECT: frozenset[Stream] = frozenset({"replay", "service"})
 """Streams that test by themselves: their points are shown, and not charted a second time."""
 _RESTARTED: Mapping[str, frozenset[Stream]] = {
@@ -372,12 +375,18 @@ class _Looking:
             alerts=now,
             past=sorted((own for key, own in past.items() if key not in shown), key=lambda own: own.time, reverse=True),
             changes=self.changes,
-            troubles=[] if self.traffic is None else self.traffic.logs.troubles,
+            troubles=self._troubles(),
             budget=self.settings.false_alarms,
             n_series=len(self.detections),
             notes=[note for result in self.results.values() for note in result.notes],
             timezone=self.settings.timezone,
         )
+
+    def _troubles(self) -> list[Trouble]:
+        """Troubles of the logs; to a look at the past, records behind it are none."""
+        is_past = datetime.now(UTC) - self.now > _PAST
+        logs = [] if self.traffic is None else self.traffic.logs.troubles
+        return [trouble for trouble in logs if not (is_past and trouble.kind == "future")]
 
     def _documents(self) -> dict[str, Any]:
         changes = [change for change in self.changes if change not in self.settings.changes()]
