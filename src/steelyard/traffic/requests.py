@@ -48,7 +48,6 @@ _SHOWN: Mapping[str, pl.Expr] = {
     "score_gap": _score(0) - _score(1),
     "n_documents": pl.col("doc_ids").list.eval(pl.element().str.replace(r"#.*", "")).list.n_unique(),
     "n_characters": pl.col("query").str.strip_chars().str.len_chars(),
-    "words": words(pl.col("query")),
 }
 """What impressions say by themselves."""
 
