@@ -62,6 +62,16 @@ def test_a_level_is_accepted_and_a_page_is_written(logs: Path) -> None:
     assert f"since alert {key}" in accepted.stdout.decode()
 
 
+def test_a_budget_is_checked_on_what_is_remembered(logs: Path) -> None:
+    refused = steelyard("monitor", "support.toml", "--check")
+    assert refused.returncode == 2
+    assert "no series has a chart yet" in refused.stderr.decode()
+    steelyard("monitor", "support.toml", "--as-of", "2026-10-16T12:00Z")
+    check = json.loads(steelyard("monitor", "support.toml", "--check", "--format", "json").stdout.decode())
+    assert {"ctr", "latency_ms:p50"} <= {row["series"] for row in check["series"]}
+    assert check["per_month"] < 1.5
+
+
 def test_sinks_are_tried(folder: Path) -> None:
     tried = steelyard("monitor", "support.toml", "--test-sinks")
     assert tried.returncode == 0

@@ -531,6 +531,7 @@ COMMANDS = {
             argument("--as-of", metavar="TIME", help="Look as if it were that time, at logs of the past."),
             argument("--accept", metavar="ALERT", help="Take the level since this alert as the usual one."),
             argument("--why", help="Of --accept: the reason, which is kept."),
+            flag("--check", help="Simulate quiet traffic like that of past windows, and count the false alarms."),
             flag("--test-sinks", help="Send a test message to every sink."),
             options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
         ],

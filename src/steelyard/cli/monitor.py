@@ -24,12 +24,12 @@ FAILED_SINK = 1
 
 def monitor(
     call: Call, config: Path, *, every: str | None, as_of: str | None, accept: str | None,
-    why: str | None, test_sinks: bool,
+    why: str | None, test_sinks: bool, check: bool,
 ) -> int:  # fmt: skip
     """Look once and return the status, look again and again, or do what one of the flags says."""
     from steelyard.monitoring.config import MonitorConfig
 
-    modes = {"--every": every, "--accept": accept, "--test-sinks": test_sinks}
+    modes = {"--every": every, "--accept": accept, "--test-sinks": test_sinks, "--check": check}
     named = [name for name, value in modes.items() if value]
     if len(named) > 1:
         raise InputError(f"{named[0]} and {named[1]} are two things to do; name one of them")
@@ -38,6 +38,11 @@ def monitor(
         return _accept(call, settings, accept, why)
     if test_sinks:
         return _test(call, settings)
+    if check:
+        from steelyard.monitoring.watching import check_budget
+
+        call.write(check_budget(settings))
+        return 0
     if every is not None:
         return _stay(call, settings, every)
     return _look_once(call, settings, config, as_of)

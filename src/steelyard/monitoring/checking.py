@@ -105,16 +105,14 @@ def check(
     ready = np.flatnonzero(past.ready & (past.learned & np.isfinite(past.plain)).any(axis=0))
     if not len(ready):
         raise InputError(_NO_CHART)
-    windows_per_month = per_month / (len(watched) * watched[0].budget.per_window)
-    t = round(min(_ALARMS / per_month * windows_per_month, _MOST_WINDOWS / len(ready)))
+    per_window = np.array([watched[i].budget.per_window for i in ready.tolist()])
+    a_month = per_month / (len(watched) * per_window)
+    t = max(round(min(_ALARMS / per_month * float(np.median(a_month)), _MOST_WINDOWS / len(ready))), _LEAST_WINDOWS)
     quiet = _Quiet(series, past, ready, np.random.default_rng(seed))
-    memory, own_limits, months = (
-        memory_of(windows),
-        [limit[i] for i in ready],
-        max(t, _LEAST_WINDOWS) / windows_per_month,
-    )
-    result = chart(quiet.series(max(t, _LEAST_WINDOWS)), own_limits, memory=memory)
-    counts = np.bincount([alarm.series for alarm in result.raised], minlength=len(ready)) / months
+    memory, own_limits, months = memory_of(windows), [limit[i] for i in ready], t / a_month
+    result = chart(quiet.series(t), own_limits, memory=memory)
+    n_alarms = np.bincount([alarm.series for alarm in result.raised], minlength=len(ready))
+    counts = n_alarms / months
     sd, floors = quiet.sd, _floors(series, past, ready)
     to_floor, to_sd = (_windows_to(quiet, own_limits, loss, memory) for loss in (2 * floors, sd))
     rows = [
@@ -124,9 +122,9 @@ def check(
         )
         for place, i in enumerate(ready.tolist())
     ]  # fmt: skip
-    n = len(result.raised)
+    error = math.sqrt(float((np.maximum(n_alarms, 1 / len(ready)) / months**2).sum()))
     return MonitorCheck(
-        budget=per_month, per_month=n / months, error=math.sqrt(max(n, 1)) / months, months=months,
+        budget=per_month, per_month=float(counts.sum()), error=error, months=float(np.median(months)),
         rows=sorted(rows, key=lambda row: -row.per_month), n_few=len(watched) - len(ready), seed=seed,
     )  # fmt: skip
 

@@ -18,6 +18,7 @@ from steelyard.base.errors import InputError, OutputError, quoted
 from steelyard.monitoring.alerts import Alert, Change, Example, State
 from steelyard.monitoring.budget import MONTH, Budget, windows_per_month
 from steelyard.monitoring.causes import alerts
+from steelyard.monitoring.checking import MonitorCheck, check
 from steelyard.monitoring.config import MonitorConfig
 from steelyard.monitoring.detection import CHART, Detection, Watched, detect_all
 from steelyard.monitoring.examples import LOGGED, MOST, examples_of
@@ -80,6 +81,21 @@ def monitor(
         except Overtaken:
             continue
     raise OutputError(f"{settings.name}: other monitors of this name keep overtaking this one; let one look at a time")
+
+
+def check_budget(config: str | Path | Mapping[str, Any] | MonitorConfig, *, seed: int = 0) -> MonitorCheck:
+    """Simulate quiet traffic like that of the windows that are remembered, and losses; nothing is read or recorded.
+
+    Series that test by themselves, those of a replay, are not in it, nor is their share of the budget.
+    Raises   InputError for a configuration that does not fit, and where no series has a chart yet
+    """
+    settings = config_of(config).model_copy(update={"logs": [], "replay": None, "sample": None})
+    past = _Looking(settings, datetime.now(UTC), partial(_announcement, lang=settings.lang))
+    share = len(past.charted) / max(len(past.pairs), 1)
+    return check(
+        past.points, past.charted, windows=settings.windows, per_month=settings.false_alarms * share,
+        excluded=past.excluded, seed=seed,
+    )  # fmt: skip
 
 
 def config_of(config: str | Path | Mapping[str, Any] | MonitorConfig) -> MonitorConfig:
@@ -239,20 +255,32 @@ class _Looking:
     # What they say
 
     @cached_property
-    def detections(self) -> list[Detection]:
-        """Every series and segment that is watched."""
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names and segments of all series."""
         order = {name: place for place, name in enumerate(self.all_series)}
         rows = self.points.select("series", "segment").unique().iter_rows()
-        pairs = sorted((row for row in rows if row[0] in order), key=lambda row: (order[row[0]], row[1]))
-        n_series = len(pairs)
-        charted = [
+        return sorted((row for row in rows if row[0] in order), key=lambda row: (order[row[0]], row[1]))
+
+    @cached_property
+    def charted(self) -> list[Watched]:
+        """Series with a chart, and their shares of the budget."""
+        n_series = len(self.pairs)
+        return [
             Watched(series, segment, self._budget(n_series, series), self._restarts(series, segment))
-            for name, segment in pairs if (series := self.all_series[name]).stream not in _DIRECT
+            for name, segment in self.pairs if (series := self.all_series[name]).stream not in _DIRECT
         ]  # fmt: skip
-        excluded = [(change.time, change.until) for change in self.changes if change.kind == "holiday" and change.until]
-        detections = detect_all(self.points, charted, windows=self.settings.windows, excluded=excluded)
+
+    @cached_property
+    def excluded(self) -> list[tuple[datetime, datetime]]:
+        """Holidays."""
+        return [(change.time, change.until) for change in self.changes if change.kind == "holiday" and change.until]
+
+    @cached_property
+    def detections(self) -> list[Detection]:
+        """Every series and segment that is watched."""
+        detections = detect_all(self.points, self.charted, windows=self.settings.windows, excluded=self.excluded)
         direct = [
-            (self.all_series[name], segment) for name, segment in pairs if self.all_series[name].stream in _DIRECT
+            (self.all_series[name], segment) for name, segment in self.pairs if self.all_series[name].stream in _DIRECT
         ]
         return [*(self._direct(series, segment) for series, segment in direct), *detections]
 

@@ -348,6 +348,6 @@ class _Run:
         ready = self.usual.is_ready | self.series.standard | np.isfinite(self.z[-1:]).any(axis=0)
         return Chart(
             expected=self.expected, likely=self.likely, reach=self.reach, z=self.z, sums=self.sums,
-            plain=self.plain, learned=self.learned, in_alarm=self.in_alarm, raised=self.raised, ready=ready, n=self.usual.n,
-            spread=self.usual.spread(), levels=self.usual.levels, least=self.series.rhythm.least,
+            plain=self.plain, learned=self.learned, in_alarm=self.in_alarm, raised=self.raised, ready=ready,
+            n=self.usual.n, spread=self.usual.spread(), levels=self.usual.levels, least=self.series.rhythm.least,
         )  # fmt: skip
