@@ -45,10 +45,11 @@ _PAST = timedelta(hours=1)
 """Time before now from which a look is one at the past."""
 _DIRECT: frozenset[Stream] = frozenset({"replay", "service"})
 """Streams that test by themselves: their points are shown, and not charted a second time."""
-_RESTARTED: Mapping[str, frozenset[Stream]] = {
-    "corpus": frozenset({"feedback", "label_free", "sample"}), "judge": frozenset({"sample"}),
-}  # fmt: skip
-"""Kind of change -> streams whose level is learned again after it."""
+_RESTARTED: Mapping[str, frozenset[str]] = {
+    "corpus": frozenset({"feedback", "label_free", "sample", "tokens_in", "tokens_out"}),
+    "judge": frozenset({"sample"}),
+}
+"""Kind of change -> streams, and series of other ones, whose level is learned again after it."""
 _BEFORE = timedelta(days=14)
 """Time before an alert that its examples are compared with."""
 _LOGS = "logs"
@@ -304,7 +305,7 @@ class _Looking:
     def _restarts(self, series: Series, segment: str) -> list[datetime]:
         """Times from which on a series has another level."""
         by_change = [
-            moment for change in self._once if series.stream in _RESTARTED.get(change.kind, ())
+            moment for change in self._once if {series.stream, series.name} & _RESTARTED.get(change.kind, frozenset())
             for moment in (change.time, change.until) if moment is not None
         ]  # fmt: skip
         accepted = [

@@ -42,13 +42,13 @@ def tokens_out() -> Values:
     return Values(pl.col("tokens_out"))
 
 
-@traffic_measure(stream="operations", better="either", scale="positive", floor=0.1)
+@traffic_measure(stream="operations", better="higher", scale="positive", floor=0.1)
 def requests() -> Total:
-    """Requests of a window."""
+    """Requests of a window: fewer may alarm, and growth is none."""
     return Total("requests")
 
 
-@traffic_measure(stream="operations", better="either", scale="positive", floor=0.1, needs=["impression:user"])
+@traffic_measure(stream="operations", better="higher", scale="positive", floor=0.1, needs=["impression:user"])
 def users() -> Total:
-    """Users of a window."""
+    """Users of a window: fewer may alarm, and growth is none."""
     return Total("users")
