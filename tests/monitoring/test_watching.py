@@ -72,9 +72,8 @@ def test_looks_one_by_one_say_what_one_look_says(broken: Path, tmp_path: Path) -
     assert look.frame.equals(whole.frame)
     deliver(settings(broken), look)
     lines = [json.loads(line) for line in (broken / "alerts.jsonl").read_text("utf-8").splitlines()]
-    assert [line["key"] for line in lines] == [
-        f"{alert.key}-raised" for alert in whole.alerts
-    ]  # Sent once, over all looks.
+    lasting = [alert.key for alert in whole.alerts if alert.until is None]
+    assert [line["key"] for line in lines] == [f"{key}-raised" for key in lasting]  # Once, over all looks.
 
 
 def test_two_monitors_at_once_alarm_once(broken: Path) -> None:
@@ -130,9 +129,9 @@ def test_what_is_asked_is_compared_with_the_first_two_weeks(tmp_path: Path) -> N
     write_days(tmp_path / "logs", range(20, 24), topic="how do I return a broken washing machine")
     assert [note.code for note in look_at(tmp_path, 10, drift=True).notes] == ["monitor_no_reference"]
     look = look_at(tmp_path, 24, drift=True)
-    (alert,) = look.alerts
+    alert = look.alerts[0]
     assert (alert.cause, alert.since) == ("traffic", START + timedelta(days=20))
-    assert {"psi:query_length", "mmd:query"} <= {shift.series for shift in alert.shifts}
+    assert {"psi:query_length", "unseen_words"} <= {shift.series for shift in alert.shifts}
     assert look.notes == []
 
 
