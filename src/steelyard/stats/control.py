@@ -193,6 +193,8 @@ class _Run:
         """Spread and its certainty, for the windows until the next block."""
         series, spread, ready = self.series, self.usual.spread(), self.usual.is_ready
         self.ready = ready | series.standard
+        # Tests against one reference err alike: their sum needs a level that was learned.
+        self.summed = ready | ~series.standard
         own = np.where(ready, spread.own, 0.0)
         self.spread = replace(
             spread,
@@ -246,7 +248,7 @@ class _Run:
         both = np.array([z, -z])
         steps = np.minimum(both, self.limits["jump"]) / self.doubt - self.limits["k"]
         steps -= self.limits["cusum"] * unknown
-        self.sum = np.where(watched, np.maximum(self.sum + steps, 0.0), self.sum) * ~self.open
+        self.sum = np.where(watched & self.summed, np.maximum(self.sum + steps, 0.0), self.sum) * ~self.open
         over = both > self.limits["run"] * self.doubt_of_runs
         runs = over & self.beyond.any(axis=0)
         self.clear = np.where(np.where(self.sides, self.sum, 0.0).max(axis=0) > 0, self.clear, window + 1)
