@@ -307,7 +307,7 @@ def _rhythm(laid: Sequence[_Laid], windows: Windows, n_windows: int) -> Rhythm:
         starts[own.place] = own.frame["start"].dt.epoch("us").to_numpy()
     local = pl.Series(starts).cast(TIME).dt.convert_time_zone(windows.timezone)
     hours = local.dt.hour().to_numpy().astype(np.int64) if every < _DAY else None
-    return Rhythm.of(local.dt.weekday().to_numpy().astype(np.int64) - 1, hours)
+    return Rhythm.of(local.dt.weekday().to_numpy().astype(np.int64) - 1, hours, per_day=max(_DAY // every, 1))
 
 
 def _charted(laid: Sequence[_Laid], rhythm: Rhythm) -> Charted:

@@ -87,14 +87,15 @@ def monitor(
 def check_budget(config: str | Path | Mapping[str, Any] | MonitorConfig, *, seed: int = 0) -> MonitorCheck:
     """Simulate quiet traffic like that of the windows that are remembered, and losses; nothing is read or recorded.
 
-    Series that test by themselves, those of a replay, are not in it, nor is their share of the budget.
+    Series that test by themselves, those of a replay and of drift, are not in it, nor is their share of the budget.
     Raises   InputError for a configuration that does not fit, and where no series has a chart yet
     """
     settings = config_of(config).model_copy(update={"logs": [], "replay": None, "sample": None})
     past = _Looking(settings, datetime.now(UTC), partial(_announcement, lang=settings.lang))
-    share = len(past.charted) / max(len(past.pairs), 1)
+    charted = [own for own in past.charted if not _is_daily(own.series)]
+    share = len(charted) / max(len(past.pairs), 1)
     return check(
-        past.points, past.charted, windows=settings.windows, per_month=settings.false_alarms * share,
+        past.points, charted, windows=settings.windows, per_month=settings.false_alarms * share,
         excluded=past.excluded, seed=seed,
     )  # fmt: skip
 
@@ -279,18 +280,31 @@ class _Looking:
     @cached_property
     def detections(self) -> list[Detection]:
         """Every series and segment that is watched."""
-        detections = detect_all(self.points, self.charted, windows=self.settings.windows, excluded=self.excluded)
+        own, days = self.settings.windows, replace(self.settings.windows, every=DAY)
+        by_day = {is_daily: [watched for watched in self.charted if _is_daily(watched.series) == is_daily]
+                  for is_daily in (False, True)}  # fmt: skip
+        detections = [
+            detection for is_daily, watched in by_day.items()
+            for detection in detect_all(
+                self.points, watched, windows=days if is_daily and self._is_short else own, excluded=self.excluded
+            )
+        ]  # fmt: skip
         direct = [
             (self.all_series[name], segment) for name, segment in self.pairs if self.all_series[name].stream in _DIRECT
         ]
         return [*(self._direct(series, segment) for series, segment in direct), *detections]
 
+    @property
+    def _is_short(self) -> bool:
+        """Whether windows are of time, and shorter than a day."""
+        every = self.settings.windows.every
+        return isinstance(every, timedelta) and every < DAY
+
     def _budget(self, n_series: int, series: Series) -> Budget:
         """The share of one series, of which drifts have a window a day at most."""
         every = self.settings.windows.every
         if isinstance(every, timedelta):
-            is_daily = series.is_test or series.name == UNSEEN
-            n_windows = windows_per_month(max(every, DAY) if is_daily else every)
+            n_windows = windows_per_month(max(every, DAY) if _is_daily(series) else every)
         else:
             n_windows = self._rate_of_counts
         return Budget.shared(self.settings.false_alarms, max(n_series, 1), n_windows)
@@ -453,6 +467,11 @@ def _states(detections: Iterable[Detection], now: Sequence[Alert]) -> dict[Strea
         before = states.get(own.series.stream, state)
         states[own.series.stream] = min(before, state, key=_GRAVITY.index)
     return {**states, **dict.fromkeys(alarmed, "alert")}
+
+
+def _is_daily(series: Series) -> bool:
+    """Whether it compares days, however short the windows of the others are."""
+    return series.is_test or series.name == UNSEEN
 
 
 def _change_row(change: Change) -> dict[str, Any]:

@@ -45,8 +45,10 @@ class Rhythm:
     least: int = LEAST_WINDOWS
 
     @classmethod
-    def of(cls, weekdays: Ints, hours: Ints | None) -> Rhythm:
+    def of(cls, weekdays: Ints, hours: Ints | None, *, per_day: int = 24) -> Rhythm:
         """Of weekdays, from 0, Monday, and of hours of the day at which windows begin; None for days.
+
+        per_day   windows of a day, where they have hours
 
         An hour of a weekend has an effect of its own beside those of the hour and of the weekday.
 
@@ -56,7 +58,9 @@ class Rhythm:
         columns = [np.zeros_like(weekdays), 1 + weekdays]
         if hours is not None:
             columns += [8 + hours, np.where(weekdays >= 5, 32 + hours, 56)]
-        return cls(np.stack(columns, axis=1), *((57, 7, 8 * 24) if hours is not None else (9, 1)))
+        return cls(
+            np.stack(columns, axis=1), *((57, 7, max(8 * per_day, LEAST_WINDOWS)) if hours is not None else (9, 1))
+        )
 
     @classmethod
     def level(cls, n: int) -> Rhythm:
