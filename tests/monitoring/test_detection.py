@@ -201,3 +201,21 @@ def test_the_error_of_a_window_with_few_units_does_not_make_its_value_an_alarm()
     series = Series("score_gap", "label_free", "higher", "real")
     detection = detect(frame, series, Budget(1 / 3000), windows=Windows(timedelta(hours=1)))
     assert len(detection.alarms) <= 1
+
+
+def test_one_or_two_rare_events_are_no_alarm_and_many_are() -> None:
+    """Two requests of a thousand are asked again, and a window has 20 of them; at the end one of four is."""
+    n, rng = 1200, np.random.default_rng(1)
+    shares = [float(rng.binomial(20, 0.002 if i < n - 6 else 0.25)) / 20 for i in range(n)]
+    starts = [datetime(2026, 11, 2, tzinfo=UTC) + timedelta(hours=i) for i in range(n)]
+    frame = pl.DataFrame(
+        {
+            "series": ["reformulation"] * n, "segment": [""] * n, "start": starts,
+            "end": [start + timedelta(hours=1) for start in starts], "value": shares,
+            "error": [math.sqrt(share * (1 - share) / 20) for share in shares], "p": [None] * n, "n": [20] * n,
+        },
+        POINTS,
+    )  # fmt: skip
+    series = Series("reformulation", "feedback", "lower", "share", 0.01)
+    detection = detect(frame, series, Budget(1 / 3000), windows=Windows(timedelta(hours=1)))
+    assert [alarm.since >= starts[-7] for alarm in detection.alarms] == [True]

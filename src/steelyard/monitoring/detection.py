@@ -37,6 +37,7 @@ _WORSE = {"higher": -1.0, "lower": 1.0}
 _NEAR = 0.7
 """Share of the limit of sums from which on a series is to be looked at."""
 _MOST_SCORE, _N_ANGLES = 8.0, 4001
+_FEWEST_EVENTS = 2.5
 _SMALL = 0.01
 """Values that are so small a share of a usual one count as hardly above 0, on the scale "positive"."""
 
@@ -210,7 +211,7 @@ def _laid(
         outside |= ((frame["start"] < end) & (frame["end"] > start)).to_numpy()
     later = [np.flatnonzero((frame["start"] >= moment).to_numpy())[:1] for moment in own.restarts]
     restarted = np.isin(np.arange(len(frame)), np.concatenate([*later, []]))
-    able = values >= own.series.floor if own.series.is_test else np.ones(len(frame), np.bool_)
+    able = values >= own.series.floor if own.series.is_test else _has_events(own.series, values, n)
     laid = [np.full(n_windows, empty) for empty in (math.nan, 0.0, False, False, False)]
     there = np.isfinite(values)
     for rows, column in zip(
@@ -250,10 +251,26 @@ def even_shares(values: Floats, errors: Floats, n: Floats) -> tuple[Callable[[Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         per_unit = np.where((spread > 0) & (errors > 0), errors**2 / spread, 1 / n)
         inner = values + (1 - 2 * values) / 6 * per_unit
-    counted = np.where(np.isfinite(values) & (n > 0), n, 0.0)
-    level = (np.cumsum(np.nan_to_num(values) * counted) + 0.5) / (np.cumsum(counted) + 1)
+    level = _share_so_far(values, n)
     variances = np.where(np.isfinite(errors) & np.isfinite(per_unit), per_unit, 0.0) * np.cbrt(level * (1 - level))
     return _of_even, np.interp(np.clip(inner, 0.0, 1.0), *_evened()), variances
+
+
+def _share_so_far(values: Floats, n: Floats) -> Floats:
+    counted = np.where(np.isfinite(values) & (n > 0), n, 0.0)
+    share: Floats = (np.cumsum(np.nan_to_num(values) * counted) + 0.5) / (np.cumsum(counted) + 1)
+    return share
+
+
+def _has_events(series: Series, values: Floats, n: Floats) -> Bools:
+    """Windows that may alarm: of shares, those whose difference from the share so far is three units, rounded.
+
+    Where an event is rare, one or two of them in a window are far from normal, whatever the scale.
+    """
+    if series.scale != "share":
+        return np.ones(len(values), np.bool_)
+    far: Bools = np.abs(values - _share_so_far(values, n)) * n >= _FEWEST_EVENTS
+    return far
 
 
 def _of_even(even: Floats) -> Floats:
