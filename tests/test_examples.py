@@ -127,6 +127,24 @@ def without_ids(line: str) -> str:
     return re.sub(r"\b[0-9a-f]{10}\b", "", line)
 
 
+@pytest.mark.slow
+def test_monitoring(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra 'store' is not installed")
+    lines = printed("monitoring", "--output", tmp_path / "bay")
+    days, _, once = "\n".join(lines).partition("In one look over all of them:\n")
+    raised = [re.findall(r"ALERT: (\w+ since .+)", text) for text in (days, once)]
+    assert raised == [["regression since 2026-09-25", "segment since 2026-10-20"]] * 2
+    assert re.findall(r"([\d-]+) changed: (\w+)", days) == [
+        ("2026-09-25", "config"), ("2026-09-29", "config"), ("2026-10-11", "corpus"), ("2026-10-11", "corpus"),
+        ("2026-10-15", "judge"),
+    ]  # fmt: skip
+    assert set(re.findall(r"notice: (.+)", days)) == {"corpus since 2026-10-11"}
+    assert (tmp_path / "bay" / "look.html").read_text("utf-8").startswith("<!doctype html>")
+    readme = (EXAMPLES / "monitoring" / "README.md").read_text("utf-8")
+    shown = readme.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert lines == shown
+
+
 @pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])
 def test_without_data(example: str, tmp_path: Path) -> None:
     done = run(example, "--data", tmp_path)

@@ -33,6 +33,8 @@ from steelyard.store.store import Store
 from steelyard.text.scripts import language_of
 
 DATA = Path(__file__).parent / "demo_data"
+MONITORING = Path(__file__).parents[2] / "examples" / "monitoring" / "run.py"
+"""The example that goes on with the service in use; a copy of the repository has it, an installed package has not."""
 CONFIGS = ("bm25", "bm25-spaces", "hybrid", "hybrid-rerank")
 N_PILOT = 40  # the first questions, which `keyword.jsonl` and `hybrid.jsonl` answer
 ASSISTANT = "assistant"
@@ -186,7 +188,11 @@ def next_commands(folder: Path, words: Words) -> dict[str, list[str]]:
     }
     if (folder / USUAL).exists():
         commands["history"] = ["history"]
-    return {words(f"demo.next.{name}"): ["steelyard", *command] for name, command in commands.items()}
+    lines = {name: ["steelyard", *command] for name, command in commands.items()}
+    if MONITORING.exists():
+        is_near = MONITORING.anchor == folder.resolve().anchor
+        lines["monitoring"] = ["python", os.path.relpath(MONITORING, folder.resolve()) if is_near else str(MONITORING)]
+    return {words(f"demo.next.{name}"): line for name, line in lines.items()}
 
 
 def write_pages(demo: Demo, words: Words) -> str:

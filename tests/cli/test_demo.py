@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.calls import Call
 from steelyard.cli.pipelines import demo
-from steelyard.demo import ANSWERING, ASSISTANT, DATA, MEASURES, Demo, copy_data, demo_text, run_demo
+from steelyard.demo import ANSWERING, ASSISTANT, DATA, MEASURES, MONITORING, Demo, copy_data, demo_text, run_demo
 from steelyard.reports.views.view import cell_size
 from steelyard.reports.words import read_words
 from tests.cli.command import complaint, printed, steelyard
@@ -42,10 +42,10 @@ def again(made: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> D
 
 
 def test_it_is_read_in_a_screen(made: tuple[Path, str], again: Demo) -> None:
-    """Ten lines are around the text of `demo_text`, and one more where steelyard is not on the path."""
-    assert len(made[1].splitlines()) <= 35
+    """Eleven lines are around the text of `demo_text`, and one more where steelyard is not on the path."""
+    assert len(made[1].splitlines()) <= 36
     for lang in ("en", "zh"):
-        assert len(demo_text(again, read_words(lang), width=80).splitlines()) <= 35 - 11
+        assert len(demo_text(again, read_words(lang), width=80).splitlines()) <= 36 - 12
         narrow = demo_text(again, read_words(lang), width=60).splitlines()
         assert max(map(cell_size, narrow)) <= 60
 
@@ -105,6 +105,8 @@ def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     # The page on rerankers runs the bench itself.
     assert "simulated-large" in printed(*bench, "--dry-run", cwd=folder)
     assert "hybrid-rerank +3" in printed(*history, cwd=folder)
+    (example,) = [line.partition(" python ")[2] for line in text.splitlines() if " python " in line]
+    assert (folder / example).resolve() == MONITORING
 
 
 def test_what_to_type_is_found_where_steelyard_is_not_on_the_path(
