@@ -1,6 +1,7 @@
 """Every result wears the same face: data, texts, files, a line for a debugger and a table for a notebook."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -23,6 +24,7 @@ from steelyard.history.difference import difference
 from steelyard.history.listing import list_entries, show_entry
 from steelyard.history.wear import Wear, wear
 from steelyard.judges.judging import JudgeOptions
+from steelyard.monitoring.checking import CheckedSeries, MonitorCheck
 from steelyard.monitoring.sinks.declared import Outcome, SinkTest
 from steelyard.rag.config import Config
 from steelyard.rag.labelling import LabelOptions
@@ -114,6 +116,18 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: LabelOptions(scale="0-3").plan(ASKED, ANSWERED),
     "Look": lambda path: look("alert"),
+    "MonitorCheck": lambda path: MonitorCheck(
+        budget=1.0,
+        per_month=0.84,
+        error=0.11,
+        months=67.0,
+        n_few=1,
+        seed=0,
+        rows=[
+            CheckedSeries("ctr", "language=en", 0.1, 0.02, 3.0, 16.0),
+            CheckedSeries("users", "", 0.0, 0.1, None, math.inf),
+        ],
+    ),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "PairwisePlan": lambda path: PairwisePlan(4, 3, 6, 0, 1200, 180, None),
     "Preferences": lambda path: preferences([(1, 1), (1, -1), (0, 1), (-1, -1)]),

@@ -106,7 +106,9 @@ def _cell(connection: sqlite3.Connection, rng: random.Random) -> None:
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     table = rng.choice([name for name in tables if not name.startswith("sqlite_")])
     column = rng.choice([row[1] for row in connection.execute(f"PRAGMA table_info({table})")])
-    where = "" if rng.random() < 0.5 else f" WHERE rowid = {rng.randrange(1, 15)}"
+    # Tables of monitors have no row ids: all of their rows are changed.
+    has_rows = not connection.execute("SELECT wr FROM pragma_table_list WHERE name = ?", [table]).fetchone()[0]
+    where = "" if rng.random() < 0.5 or not has_rows else f" WHERE rowid = {rng.randrange(1, 15)}"
     connection.execute(f"UPDATE {table} SET {column} = ?{where}", [rng.choice(ODD_CELLS)])
 
 

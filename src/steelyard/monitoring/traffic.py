@@ -68,7 +68,7 @@ def watch_logs(
     earlier["last"] = last.isoformat()
     until = _whole_until(settings.windows, now - settings.lateness, last)
     if logs.last is None or (after is not None and until <= after):
-        return TrafficLook(StreamResult(memory=earlier), logs, last=last)
+        return TrafficLook(StreamResult(notes=_without_reference(settings, earlier), memory=earlier), logs, last=last)
     names = settings.measures or list(dict.fromkeys([*earlier.get("measures", []), *measurable(logs)]))
     points = tabulate(logs, settings.windows, names, settings.segments, after, until)
     series = [measure.series for measure in traffic_measures(names, lambda name: column_type(logs, name))]
@@ -112,11 +112,16 @@ def _drifts(
         return _compared(points, known, earlier)
     enough = begin + _REFERENCE
     if until < enough:
-        note = Note("monitor_no_reference", {"days": _REFERENCE.days})
-        return StreamResult(notes=[note], memory={"begin": earlier["begin"]})
+        return StreamResult(notes=_without_reference(settings, {}), memory={"begin": earlier["begin"]})
     whole = read_logs(settings.logs, segments=settings.segments, now=now, timezone=settings.timezone)
     known = reference(whole, windows, after=begin, until=enough)
     return _compared(drift(whole, windows, known, begin, until), known, earlier)
+
+
+def _without_reference(settings: MonitorConfig, memory: Mapping[str, Any]) -> list[Note]:
+    """What to say where drift is watched, and there is nothing yet to compare with."""
+    waits = settings.drift and not memory.get("drift", {}).get("reference")
+    return [Note("monitor_no_reference", {"days": _REFERENCE.days})] if waits else []
 
 
 def _compared(points: pl.DataFrame, known: Reference, memory: Mapping[str, Any]) -> StreamResult:
