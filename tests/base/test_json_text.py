@@ -1,6 +1,7 @@
 """JSON is written in one way: finite numbers, and times that can be repeated."""
 
 import json
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,11 @@ def test_what_is_no_number_of_json_is_null() -> None:
         "d": "x",
     }
     assert json_text({"名": True}) == '{\n  "名": true\n}\n'
+
+
+def test_times_are_of_iso_8601() -> None:
+    times = {"time": datetime(2026, 11, 10, tzinfo=UTC), "day": date(2026, 11, 10)}
+    assert json.loads(json_text(times)) == {"time": "2026-11-10T00:00:00+00:00", "day": "2026-11-10"}
 
 
 def test_a_time_that_is_named_makes_results_alike(monkeypatch: pytest.MonkeyPatch) -> None:

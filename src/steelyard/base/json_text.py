@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: null for a number that is not finite, a list for a tuple, a text for a path or date.
+    """A value as JSON can hold it: null for a number that is not finite, a list for a tuple, a text for a path.
+
+    Times are texts of ISO 8601, with a T.
 
     >>> from pathlib import Path
     >>> plain({"mean": float("nan"), "ends": (0.5, float("inf")), "file": Path("scores.json")})
@@ -27,7 +30,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, Sequence):
         return [plain(part) for part in value]
-    return str(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def json_text(value: Any, *, indent: int = 2) -> str:
