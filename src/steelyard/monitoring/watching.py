@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -27,6 +27,7 @@ from steelyard.monitoring.memory import Memory, Overtaken, Remembered
 from steelyard.monitoring.outbox import Outbox, rows_of
 from steelyard.monitoring.sinks.declared import write_files
 from steelyard.monitoring.sinks.message import Message
+from steelyard.monitoring.states import GRAVITY, few_users, state_of, states_of
 from steelyard.monitoring.streams.replay import replay
 from steelyard.monitoring.streams.result import StreamResult
 from steelyard.monitoring.streams.sample import sample
@@ -40,7 +41,6 @@ from steelyard.traffic.series import POINTS, Series, Stream
 Announce = Callable[[Alert, Look], Message]
 _TRIES = 3
 """Looks that another monitor of the same name may overtake, one after the other."""
-_GRAVITY: Sequence[State] = ("alert", "warn", "well", "few")
 _PAST = timedelta(hours=1)
 """Time before now from which a look is one at the past."""
 _DIRECT: frozenset[Stream] = frozenset({"replay", "service"})
@@ -407,21 +407,21 @@ class _Looking:
         now = [alert for alert in raised if alert.until is None or before.get(alert.key) != alert]
         shown = {alert.key for alert in now}
         past = {**before, **{alert.key: alert for alert in raised}}
-        streams = _states(self.detections, now)
-        gravest: State = min(streams.values(), key=_GRAVITY.index, default="few")
+        streams = states_of(self.detections, now)
+        blind = list(few_users(self.detections, streams, self.points, self.settings.windows))
         return Look(
             monitor=self.settings.name,
             time=self.points["end"].max() if len(self.points) else None,  # type: ignore[arg-type]
-            state=gravest,
+            state=state_of(streams, blind),
             streams=streams,
-            detections=sorted(self.detections, key=lambda own: _GRAVITY.index(own.state)),
+            detections=sorted(self.detections, key=lambda own: GRAVITY.index(own.state)),
             alerts=now,
             past=sorted((own for key, own in past.items() if key not in shown), key=lambda own: own.time, reverse=True),
             changes=self.changes,
             troubles=self._troubles(),
             budget=self.settings.false_alarms,
             n_series=len(self.detections),
-            notes=[note for result in self.results.values() for note in result.notes],
+            notes=[*blind, *(note for result in self.results.values() for note in result.notes)],
             timezone=self.settings.timezone,
         )
 
@@ -454,19 +454,6 @@ class _Looking:
             has_ended = earlier is not None and earlier.until is None and alert.until is not None
             if has_ended or (earlier is None and is_news):
                 yield self.announce(alert, look)
-
-
-def _states(detections: Iterable[Detection], now: Sequence[Alert]) -> dict[Stream, State]:
-    """The state of every stream: alert where an alert lasts that one of its series is in, else the gravest of them."""
-    lasting = [alert for alert in now if alert.until is None and alert.state == "alert"]
-    silence: list[Stream] = ["service"]
-    alarmed = {stream for alert in lasting for stream in [shift.stream for shift in alert.shifts] or silence}
-    states = dict[Stream, State]()
-    for own in detections:
-        state: State = "warn" if own.state == "alert" else own.state
-        before = states.get(own.series.stream, state)
-        states[own.series.stream] = min(before, state, key=_GRAVITY.index)
-    return {**states, **dict.fromkeys(alarmed, "alert")}
 
 
 def _is_daily(series: Series) -> bool:

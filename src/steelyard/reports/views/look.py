@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from steelyard.base.notes import Note
 from steelyard.monitoring.alerts import Alert, Change, Shift, State
 from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.looking import Look as MonitorLook
+from steelyard.monitoring.states import FEW_USERS
 from steelyard.reports.views.alerts import KEY, alert_sentences, levels_text, moment, shift_text
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.logs import trouble_text, troubles_sheet
@@ -214,16 +216,24 @@ def streams_sheet(look: MonitorLook, words: Words) -> Sheet:
 
 def _cautions(look: MonitorLook, words: Words) -> Iterator[str]:
     """What endangers what a look says, the gravest first."""
+    yield from (_look_note(note, words) for note in look.notes if note.code in FEW_USERS)
     if lost := [trouble for trouble in look.troubles if trouble.is_fatal]:
         listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
         yield words("look.note.left_out", n=sum(own.n for own in lost), listed=listed)
-    yield from (note_text(note, words) for note in look.notes)
+    yield from (_look_note(note, words) for note in look.notes if note.code not in FEW_USERS)
     if few := [detection for detection in look.detections if detection.state == "few"]:
         listed = words.listed([series_name(detection) for detection in few], _MOST_NAMED)
         yield words("look.note.few", n=len(few), listed=listed)
     for detection in look.detections:
         if detection.note is not None and detection.state != "few":
             yield words("look.note.weak", series=series_name(detection), note=note_text(detection.note, words))
+
+
+def _look_note(note: Note, words: Words) -> str:
+    """A note of a look, with its stream by the name that people read."""
+    stream = note.values.get("stream")
+    named = {} if stream is None else {"stream": words(f"look.stream.{stream}")}
+    return note_text(Note(note.code, {**note.values, **named}), words)
 
 
 # Everything ----------------------------------------------------------------------------------------------------------
