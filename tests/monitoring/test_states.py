@@ -10,7 +10,7 @@ import pytest
 from steelyard.base.notes import Note
 from steelyard.monitoring.detection import CHART, Detection
 from steelyard.monitoring.looking import Look
-from steelyard.monitoring.states import few_users, state_of, states_of
+from steelyard.monitoring.states import few_users, looked_later, state_of, states_of, unknown_segments
 from steelyard.reports.views.look import look_sections, title_text
 from steelyard.reports.views.view import Look as Form
 from steelyard.reports.words import read_words
@@ -72,3 +72,16 @@ def test_the_reason_is_the_gravest_caution_in_words() -> None:
     assert first.text == (
         'feedback is not watched: most windows have 6 users, and 10 are needed; window = "6h" would have up to 36'
     )
+
+
+def test_a_segment_without_any_value_is_named_with_the_nearest_column() -> None:
+    frame = pl.concat([points(2, 20), points(2, 20).with_columns(segment=pl.lit("arm=a"))])
+    found = [(note.code, note.values["near"]) for note in unknown_segments(["languge", "tenant", "arm"], frame)]
+    assert found == [("monitor_near_segment", "language"), ("monitor_no_segment", "")]
+    assert list(unknown_segments(["languge"], frame.clear())) == []
+
+
+def test_a_look_before_the_last_one_says_so() -> None:
+    (note,) = looked_later(points(5, 20), START + HOUR)
+    assert note == Note("monitor_later", {"time": "2026-09-27 21:00 UTC"})
+    assert list(looked_later(points(5, 20), START + 5 * HOUR)) == []

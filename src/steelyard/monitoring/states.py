@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from difflib import get_close_matches
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from steelyard.monitoring.alerts import Alert, State
 from steelyard.monitoring.detection import Detection
 from steelyard.monitoring.examples import LOGGED
 from steelyard.stats.seasons import LEAST_WINDOWS
+from steelyard.traffic.schema import IMPRESSIONS
 from steelyard.traffic.series import Stream
 from steelyard.traffic.tabulating import LEAST_UNITS
 from steelyard.traffic.windows import Windows
@@ -81,3 +83,25 @@ def _note(stream: Stream, busy: pl.DataFrame, windows: Windows) -> Note:
             if n_full >= _FULL * math.ceil((busy["end"].max() - busy["start"].min()) / length):  # type: ignore[operator]
                 return Note(FEW_USERS[1], {**values, "window": text, "most": math.floor(own.median())})  # type: ignore[arg-type]
     return Note(FEW_USERS[0], values)
+
+
+def unknown_segments(segments: Iterable[str], points: pl.DataFrame) -> Iterator[Note]:
+    """A note for a segment of which no window so far has a value, with the column that may be meant."""
+    if points.is_empty():
+        return
+    there = {text.partition("=")[0] for text in points["segment"].unique()}
+    for name in segments:
+        if name not in there:
+            texts = [column for column, kind in IMPRESSIONS.items() if kind == pl.String]
+            near = get_close_matches(name, texts, n=1)
+            yield Note("monitor_near_segment" if near else "monitor_no_segment", {"name": name, "near": "".join(near)})
+
+
+def looked_later(points: pl.DataFrame, now: datetime) -> Iterator[Note]:
+    """A note where a look is at a time before the end of windows that an earlier one has seen.
+
+    points   of earlier looks
+    """
+    end = points["end"].max()
+    if isinstance(end, datetime) and end > now:
+        yield Note("monitor_later", {"time": f"{end:%Y-%m-%d %H:%M} UTC"})

@@ -27,7 +27,7 @@ from steelyard.monitoring.memory import Memory, Overtaken, Remembered
 from steelyard.monitoring.outbox import Outbox, rows_of
 from steelyard.monitoring.sinks.declared import write_files
 from steelyard.monitoring.sinks.message import Message
-from steelyard.monitoring.states import GRAVITY, few_users, state_of, states_of
+from steelyard.monitoring.states import GRAVITY, few_users, looked_later, state_of, states_of, unknown_segments
 from steelyard.monitoring.streams.replay import replay
 from steelyard.monitoring.streams.result import StreamResult
 from steelyard.monitoring.streams.sample import sample
@@ -421,7 +421,12 @@ class _Looking:
             troubles=self._troubles(),
             budget=self.settings.false_alarms,
             n_series=len(self.detections),
-            notes=[*blind, *(note for result in self.results.values() for note in result.notes)],
+            notes=[
+                *looked_later(self.before.points, self.now),
+                *blind,
+                *([] if self.traffic is None else unknown_segments(self.settings.segments, self.points)),
+                *chain(*(result.notes for result in self.results.values())),
+            ],
             timezone=self.settings.timezone,
         )
 
