@@ -40,6 +40,11 @@ def test_a_trial_is_another_message_each_time() -> None:
     assert first.title == "support：通知渠道测试"
 
 
+def test_a_test_of_no_sink_says_that_there_is_none() -> None:
+    none = replace(TEST, outcomes=[])
+    assert none.text(lang="en").strip() == "The configuration of support has no [[sink]], so that nothing is sent."
+
+
 def test_a_test_says_how_each_sink_answered() -> None:
     text = TEST.text(lang="en")
     assert text.startswith("All 2 sinks of support answer.")

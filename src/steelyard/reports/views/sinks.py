@@ -13,7 +13,9 @@ from steelyard.reports.words import Words, read_words
 
 
 def verdict_text(test: SinkTest, words: Words) -> str:
-    """Whether all sinks answer, else how many do not."""
+    """Whether all sinks answer, else how many do not; or that there is none."""
+    if not test.outcomes:
+        return words("sinks.none", monitor=single_line(test.monitor))
     total, n_failed = len(test.outcomes), len(test.failures)
     key, n = ("sinks.some", n_failed) if n_failed else ("sinks.all", total)
     return words(key, n=n, total=total, monitor=single_line(test.monitor))
@@ -37,7 +39,8 @@ def _sheet(test: SinkTest, words: Words) -> Sheet:
 
 def _blocks(test: SinkTest, look: Look) -> Iterator[Block]:
     yield Text(verdict_text(test, look.words), "bold")
-    yield _sheet(test, look.words)
+    if test.outcomes:
+        yield _sheet(test, look.words)
 
 
 def _data(test: SinkTest) -> dict[str, Any]:
