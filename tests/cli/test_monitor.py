@@ -83,7 +83,7 @@ REFUSED = [
     (["support.toml", "--every", "soon"], "'soon' is no time"),
     (["support.toml", "--every", "1h", "--test-sinks"], "--every and --test-sinks are two things to do"),
     (["support.toml", "--accept", "zz"], "0 alerts begin with 'zz'"),
-    (["support.toml", "--as-of", "once"], "expected a date or time"),
+    (["support.toml", "--as-of", "once"], "as-of 'once': expected a date or time"),
 ]
 
 

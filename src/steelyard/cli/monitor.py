@@ -51,7 +51,7 @@ def monitor(
 def _look_once(call: Call, settings: MonitorConfig, config: Path, as_of: str | None) -> int:
     from steelyard.history.listing import moment
 
-    look = call.function(settings, now=moment(as_of))
+    look = call.function(settings, now=moment(as_of, "as-of"))
     _deliver(settings, look)
     page = ["monitor", str(config), "-o", f"{settings.name}.html"]
     call.write(look, following=page if look.state == "alert" else [])

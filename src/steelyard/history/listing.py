@@ -125,8 +125,8 @@ def _with_best(entries: pl.DataFrame, store: Store, measure: str) -> pl.DataFram
     return entries.drop("measure", "mean", "best").join(own, on="id", maintain_order="left").select(entries.columns)
 
 
-def moment(since: datetime | str | None) -> datetime | None:
-    """A moment, of the local zone where it names none.
+def moment(since: datetime | str | None, name: str = "since") -> datetime | None:
+    """A moment, of the local zone where it names none; `name` is what it is called in the error.
 
     Raises   InputError for a text that is no date or time.
     """
@@ -134,7 +134,7 @@ def moment(since: datetime | str | None) -> datetime | None:
         try:
             since = datetime.fromisoformat(since)
         except ValueError:
-            raise InputError(f"since {quoted(since)}: expected a date or time, such as 2026-05-01") from None
+            raise InputError(f"{name} {quoted(since)}: expected a date or time, such as 2026-05-01") from None
     return since.astimezone() if since is not None else None
 
 
