@@ -26,7 +26,7 @@ def test_sentences_of_a_broken_reranker() -> None:
         "What else changed then: configuration: reranker: v7 -> v8 (2026-11-17). "
         "First suspect: reranker: v7 -> v8. Undo it, or compare both on your questions."
     )
-    assert "`steelyard compare store:accepted store:latest`" in advice
+    assert "store:accepted" not in advice  # Nothing may be accepted where nothing is replayed.
     assert advice.endswith("`steelyard monitor monitor.toml --accept 5f5f5f`.")
 
 
@@ -47,3 +47,13 @@ def test_every_cause_has_its_sentences(code: str) -> None:
     texts = {alert_sentences(replace(alert(), cause=cause), read_words(code))[-1] for cause in get_args(Cause)}
     assert len(texts) == len(get_args(Cause))
     assert alert_sentences(SILENT, read_words(code))
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize("cause", ["regression", "segment", "corpus", "judge"])
+def test_a_baseline_is_advised_only_where_a_replay_has_one(code: str, cause: Cause) -> None:
+    of, words = replace(alert(), cause=cause), read_words(code)
+    replayed = replace(of, shifts=[*of.shifts, replace(of.shifts[0], stream="replay")])
+    commands = ("history", "store:accepted")
+    assert not any(command in alert_sentences(of, words)[-1] for command in commands)
+    assert any(command in alert_sentences(replayed, words)[-1] for command in commands)

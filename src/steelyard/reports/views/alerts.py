@@ -15,6 +15,8 @@ KEY = 6
 """Characters of a key, which are enough to name an alert by."""
 _SUSPECT = ("config", "deployment")
 _ACCEPTABLE = ("regression", "segment", "traffic", "operations")
+_OF_BASELINE = ("regression", "segment", "corpus", "judge")
+"""Causes of which entries of the store say more, where a replay has one that was accepted."""
 _CHARTED = ("feedback", "label_free", "operations", "sample")
 """Streams whose level may be accepted."""
 
@@ -122,7 +124,9 @@ def _changes(alert: Alert, words: Words, zone: str) -> str:
 
 def _advice(alert: Alert, words: Words) -> str:
     """What to try; and how to accept the level, where it lasts and may be as it should be."""
-    texts = [words(f"alert.advice.{alert.cause}")]
+    is_replayed = any(shift.stream == "replay" for shift in alert.shifts)
+    kind = "unreplayed" if alert.cause in _OF_BASELINE and not is_replayed else "advice"
+    texts = [words(f"alert.{kind}.{alert.cause}")]
     is_charted = any(shift.stream in _CHARTED for shift in alert.shifts)
     if alert.cause in _ACCEPTABLE and alert.until is None and is_charted:
         texts.append(words("alert.accept", key=alert.key[:KEY]))
