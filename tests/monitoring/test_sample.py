@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,11 @@ def test_an_update_of_the_judge_is_called_so_and_a_fall_of_answers_is_not() -> N
     assert called["answers are worse by .1"] <= 0.05
     assert alarmed["answers are worse by .1"] >= 0.6
     assert max(called["nothing"], alarmed["nothing"]) <= 0.05
+
+
+def test_logs_without_any_answer_say_so(look: Callable[..., StreamResult]) -> None:
+    logs = logs_of(2)
+    none = replace(logs, answers=logs.answers.clear(), n={"impression": 100, "event": 0, "answer": 0})
+    assert codes(look(none, 0, 1)) == ["sample_no_answers"]
+    assert codes(look(logs, 0, 1)) == []
+    assert codes(look(none, 1, 2)) == []  # Answers were there before.

@@ -194,6 +194,8 @@ def sample(
     before, desk = _Memory.of(memory), _Desk.of(settings, base)
     drawn = draw(logs, windows, n=settings.n, monitor=monitor, after=after, until=until)
     look = _SampleLook(settings, before, desk, base)
+    if not logs.n.get("answer") and logs.n.get("impression") and not before.windows:
+        look.notes.append(Note("sample_no_answers"))
     try:
         return look.result(drawn)
     except StageError as error:
