@@ -183,3 +183,16 @@ def test_a_notice_is_sent_once_and_one_of_the_past_is_not(tmp_path: Path) -> Non
     assert {alert.cause for alert in (*first.alerts, *first.past)} == {"corpus"}
     outbox = Outbox(Memory(tmp_path / "history.db", "another").database, "another")
     assert outbox.waiting(settings(tmp_path).sink) == []
+
+
+def test_a_sink_without_its_address_is_named_before_there_is_anything_to_send(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLACK_URL", raising=False)
+    write_days(tmp_path / "logs", range(1))
+    team = {"sink": [{"type": "slack", "name": "team", "url_env": "SLACK_URL"}]}
+    (line,) = deliver(settings(tmp_path, **team), look_at(tmp_path, 1))
+    assert line.startswith("team: ")
+    assert "SLACK_URL" in line
+    monkeypatch.setenv("SLACK_URL", "https://hooks.slack.com/services/x")
+    assert deliver(settings(tmp_path, **team), look_at(tmp_path, 1)) == []

@@ -25,7 +25,7 @@ from steelyard.monitoring.examples import LOGGED, MOST, examples_of
 from steelyard.monitoring.looking import Look
 from steelyard.monitoring.memory import Memory, Overtaken, Remembered
 from steelyard.monitoring.outbox import Outbox, rows_of
-from steelyard.monitoring.sinks.declared import write_files
+from steelyard.monitoring.sinks.declared import lacks, write_files
 from steelyard.monitoring.sinks.message import Message
 from steelyard.monitoring.states import GRAVITY, few_users, looked_later, state_of, states_of, unknown_segments
 from steelyard.monitoring.streams.replay import replay
@@ -492,4 +492,5 @@ def deliver(config: str | Path | Mapping[str, Any] | MonitorConfig, look: Look) 
     deliveries = Outbox(Memory(settings.store.url, settings.name).database, settings.name).deliver(settings.sink)
     failures = [(outcome.sink, outcome.error) for outcome in outcomes]
     failures += [(delivery.sink, delivery.error) for delivery in deliveries]
+    failures += [(sink.label, why) for sink, why in lacks(settings.sink) if sink.label not in dict(failures)]
     return [error if error.startswith(sink) else f"{sink}: {error}" for sink, error in failures if error]

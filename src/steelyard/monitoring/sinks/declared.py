@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -117,6 +117,13 @@ def write_files(sinks: Sequence[Sink], look: Look, *, report: str, now: datetime
     texts = {"prometheus": exposition(look, now), "markdown": report}
     files = [sink for sink in sinks if isinstance(sink, Markdown | Prometheus)]
     return [_outcome(sink, partial(sink.write, texts[sink.type])) for sink in files]
+
+
+def lacks(sinks: Sequence[Sink]) -> Iterator[tuple[Sink, str]]:
+    """Sinks that lack what they need, such as a variable of the environment, and what; nothing is sent."""
+    for sink in sinks:
+        if error := _outcome(sink, sink.check).error:
+            yield sink, error
 
 
 def test_sinks(sinks: Sequence[Sink], message: Message) -> SinkTest:
