@@ -106,7 +106,8 @@ def test_what_it_says_to_do_next_works(made: tuple[Path, str]) -> None:
     assert "simulated-large" in printed(*bench, "--dry-run", cwd=folder)
     assert "hybrid-rerank +3" in printed(*history, cwd=folder)
     (example,) = [line.partition(" python ")[2] for line in text.splitlines() if " python " in line]
-    assert (folder / example).resolve() == MONITORING
+    assert Path(example).parts[-3:] == MONITORING.parts[-3:]  # The demo may have been made at another depth.
+    assert set(Path(example).parts[: Path(example).parts.index("examples")]) - {".."} <= set(MONITORING.parts)
 
 
 def test_what_to_type_is_found_where_steelyard_is_not_on_the_path(
