@@ -139,6 +139,20 @@ def test_records_behind_a_look_at_the_past_are_no_trouble(broken: Path) -> None:
     assert not look_at(broken, 30).troubles
 
 
+def test_events_count_for_as_long_as_windows_wait(tmp_path: Path) -> None:
+    write_days(tmp_path / "logs", range(3), ctr=0.0)
+    late = [
+        {"type": "event", "kind": "click", "request": f"r1-{i}", "position": 1,
+         "time": (START + timedelta(days=1, seconds=i * 86_000 / 150, hours=5)).isoformat()} for i in range(75)
+    ]  # fmt: skip
+    (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(row) + "\n" for row in late), "utf-8")
+    rates = [
+        look_at(tmp_path, 4, name=wait, lateness=wait, measures=["ctr"], segments=[]).frame["value"][1]
+        for wait in ("1h", "6h")
+    ]
+    assert rates == [0.0, 0.5]
+
+
 def test_too_few_windows_are_no_verdict(tmp_path: Path) -> None:
     write_days(tmp_path / "logs", range(6))
     look = look_at(tmp_path, 6)

@@ -17,7 +17,7 @@ from steelyard.monitoring.streams.result import StreamResult
 from steelyard.traffic.drift import Reference, drift, reference
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.measures import measurable, traffic_measures
-from steelyard.traffic.reading import read_logs
+from steelyard.traffic.reading import LATENESS, read_logs
 from steelyard.traffic.requests import column_type
 from steelyard.traffic.tabulating import tabulate
 from steelyard.traffic.windows import Windows, microseconds, time_of
@@ -44,6 +44,18 @@ class TrafficLook:
     last: datetime | None = None
 
 
+def logs_of(settings: MonitorConfig, now: datetime, *, positions: Mapping[str, Any] | None = None) -> Logs:
+    """The logs of a monitor, in which events count for as long after their request as a window waits for them.
+
+    positions   where the last look ended; None reads all
+    Raises      InputError for what is no log
+    """
+    return read_logs(
+        settings.logs, segments=settings.segments, positions=positions, now=now, timezone=settings.timezone,
+        lateness=max(settings.lateness, LATENESS),
+    )  # fmt: skip
+
+
 def watch_logs(
     settings: MonitorConfig, memory: Mapping[str, Any] | None, now: datetime, *, restarts: Sequence[datetime] = ()
 ) -> TrafficLook:
@@ -58,10 +70,7 @@ def watch_logs(
     """
     earlier = dict(memory or {})
     after, last = (datetime.fromisoformat(earlier[name]) if name in earlier else None for name in ("closed", "last"))
-    logs = read_logs(
-        settings.logs, segments=settings.segments, positions=earlier.get("positions"), now=now,
-        timezone=settings.timezone,
-    )  # fmt: skip
+    logs = logs_of(settings, now, positions=earlier.get("positions"))
     last = max((moment for moment in (last, logs.last) if moment is not None), default=None)
     if last is None:
         return TrafficLook(StreamResult(memory=earlier), logs)
@@ -103,19 +112,19 @@ def _drifts(
     earlier = dict(memory or {})
     windows = Windows(max(DAY, settings.windows.every) if isinstance(settings.windows.every, timedelta) else DAY,
                       settings.timezone)  # fmt: skip
-    known = Reference.of(earlier["reference"]) if earlier.get("reference") else None
+    against = Reference.of(earlier["reference"]) if earlier.get("reference") else None
     first = datetime.fromisoformat(earlier["begin"]) if "begin" in earlier else logs.first or until
     begin = max(first, *restarts) if restarts else first
     earlier["begin"] = begin.isoformat()
-    if known is not None and time_of(known.end) > begin:
-        points = drift(logs, windows, known, datetime.fromisoformat(earlier["closed"]), until)
-        return _compared(points, known, earlier)
+    if against is not None and time_of(against.end) > begin:
+        points = drift(logs, windows, against, datetime.fromisoformat(earlier["closed"]), until)
+        return _compared(points, against, earlier)
     enough = begin + _REFERENCE
     if until < enough:
         return StreamResult(notes=_without_reference(settings, {}), memory={"begin": earlier["begin"]})
-    whole = read_logs(settings.logs, segments=settings.segments, now=now, timezone=settings.timezone)
-    known = reference(whole, windows, after=begin, until=enough)
-    return _compared(drift(whole, windows, known, begin, until), known, earlier)
+    whole = logs_of(settings, now)
+    against = reference(whole, windows, after=begin, until=enough)
+    return _compared(drift(whole, windows, against, begin, until), against, earlier)
 
 
 def _without_reference(settings: MonitorConfig, memory: Mapping[str, Any]) -> list[Note]:
@@ -124,10 +133,10 @@ def _without_reference(settings: MonitorConfig, memory: Mapping[str, Any]) -> li
     return [Note("monitor_no_reference", {"days": _REFERENCE.days})] if waits else []
 
 
-def _compared(points: pl.DataFrame, known: Reference, memory: Mapping[str, Any]) -> StreamResult:
+def _compared(points: pl.DataFrame, against: Reference, memory: Mapping[str, Any]) -> StreamResult:
     end = points["end"].max()
     closed = {"closed": end.isoformat()} if isinstance(end, datetime) else {}
-    return StreamResult(points, known.series, memory={**memory, "reference": known.data, **closed})
+    return StreamResult(points, against.series, memory={**memory, "reference": against.data, **closed})
 
 
 def _whole_until(windows: Windows, moment: datetime, last: datetime) -> datetime:

@@ -31,11 +31,10 @@ from steelyard.monitoring.states import GRAVITY, few_users, looked_later, state_
 from steelyard.monitoring.streams.replay import replay
 from steelyard.monitoring.streams.result import StreamResult
 from steelyard.monitoring.streams.sample import sample
-from steelyard.monitoring.traffic import DAY, TrafficLook, watch_logs
+from steelyard.monitoring.traffic import DAY, TrafficLook, logs_of, watch_logs
 from steelyard.store.store import Store
 from steelyard.traffic.drift import UNSEEN
 from steelyard.traffic.logs import Trouble
-from steelyard.traffic.reading import read_logs
 from steelyard.traffic.series import POINTS, Series, Stream
 
 Announce = Callable[[Alert, Look], Message]
@@ -233,8 +232,8 @@ class _Looking:
     @cached_property
     def series(self) -> Mapping[str, Series]:
         """By name: those of earlier looks too, whose points are remembered."""
-        known = [] if self.traffic is None else self.traffic.result.series
-        return {**self.remembered, **{series.name: series for series in known}}
+        logged = [] if self.traffic is None else self.traffic.result.series
+        return {**self.remembered, **{series.name: series for series in logged}}
 
     @cached_property
     def remembered(self) -> Mapping[str, Series]:
@@ -395,9 +394,7 @@ class _Looking:
         """Examples of the windows of an alert and of those before, which are read again for it."""
         if self.traffic is None or {shift.stream for shift in alert.shifts} <= _DIRECT:
             return []
-        logs = read_logs(
-            self.settings.logs, segments=self.settings.segments, now=self.now, timezone=self.settings.timezone
-        )
+        logs = logs_of(self.settings, self.now)
         return examples_of(alert, logs.between(alert.since - _BEFORE, alert.time))
 
     # What is shown, kept and sent
