@@ -116,6 +116,8 @@ class Experiment(Result):
     fingerprint  of the declaration;   changed   settings that were changed after it was registered: name -> (then, now)
     registered   when it was; None where it was not
     excluded     units and requests that do not count, by reason;   troubles   of the logs
+    unit         what was assigned to an arm: "user", "session" or "request"
+    declaration  its settings as text, by name; such as {"difference": "5%"}
     """
 
     VIEW: ClassVar[str] = "experiment"
@@ -144,6 +146,8 @@ class Experiment(Result):
     notes: Sequence[Note] = ()
     timezone: str = "UTC"
     n_requests: int = 0
+    unit: str = "user"
+    declaration: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def frame(self) -> pl.DataFrame:
