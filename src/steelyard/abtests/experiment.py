@@ -49,6 +49,7 @@ class Effect:
     role, segment, day   segment is "" for all units, else "browser=firefox"; day is None for all days
     n_baseline, n        units of the two arms
     baseline, value      of the metric in each arm
+    error                   standard error of the difference
     difference, low, high   value less baseline (after adjustment), and its ends: at the level of its family, or always
                          valid, as the declaration says; those of a guardrail are two-sided at 1 - 2 alpha
     relative, relative_low, relative_high   the same over the baseline; NaN where that is not clearly away from 0
@@ -69,6 +70,7 @@ class Effect:
     baseline: float
     value: float
     difference: float = math.nan
+    error: float = math.nan
     low: float = math.nan
     high: float = math.nan
     relative: float = math.nan
@@ -163,7 +165,7 @@ EFFECTS = pl.Schema(
     {
         "metric": pl.String, "arm": pl.String, "role": pl.String, "segment": pl.String, "day": pl.Int64,
         "verdict": pl.String, "n_baseline": pl.Int64, "n": pl.Int64, "baseline": pl.Float64, "value": pl.Float64,
-        "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64, "relative": pl.Float64,
+        "difference": pl.Float64, "error": pl.Float64, "low": pl.Float64, "high": pl.Float64, "relative": pl.Float64,
         "relative_low": pl.Float64, "relative_high": pl.Float64, "p": pl.Float64, "adjusted": pl.Float64,
         "margin": pl.Float64, "detectable": pl.Float64, "method": pl.String,
     }
