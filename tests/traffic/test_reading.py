@@ -69,6 +69,10 @@ SETTLED = {
     "NaN": ([ASKED, CLICK | {"value": float("nan")}], {"bad_value": 1}, 1, 0),
     "scores of another length": ([ASKED | {"scores": [1.0]}, CLICK], {"bad_scores": 1}, 1, 1),
     "a propensity of 0": ([ASKED | {"propensities": [0, 0.5, 1]}, CLICK], {"bad_propensities": 1}, 1, 1),
+    "teams of another length": ([ASKED | {"teams": ["a"]}, CLICK], {"bad_teams": 1}, 1, 1),
+    "a team without a name": ([ASKED | {"teams": [None, "", "b"]}, CLICK], {"bad_teams": 1}, 1, 1),
+    "a share of 1.5": ([ASKED | {"team_shares": [None, 1.5, 1]}, CLICK], {"bad_team_shares": 1}, 1, 1),
+    "places of no team": ([ASKED | {"teams": [None, "a", "b"], "team_shares": [None, 1, 0.5]}, CLICK], {}, 1, 1),
     "a negative latency": ([ASKED | {"latency_ms": -4}, CLICK], {"bad_amount": 1}, 1, 1),
 }  # fmt: skip
 
@@ -157,16 +161,20 @@ def test_language_is_that_of_the_tag_else_of_the_script(tmp_path):
 def test_names_of_other_logs_and_rankings_of_objects_are_read(tmp_path):
     record = {
         "timestamp": "2026-11-01T12:00:00Z", "request_id": "r1", "user_id": 7, "question": "how?", "lang": "EN",
-        "results": [{"id": "d1", "score": 0.5, "propensity": 1}, {"id": "d2", "score": 0.25, "propensity": 0.5}],
+        "results": [
+            {"id": "d1", "score": 0.5, "propensity": 1},
+            {"id": "d2", "score": 0.25, "propensity": 0.5, "team": "a"},
+        ],
         "response": "So.", "duration_ms": 12, "plan": "pro",
     }  # fmt: skip
     (tmp_path / "impressions").mkdir()
     logs = read(tmp_path, record, name="impressions/a.jsonl", segments=["plan"])
     row = logs.impressions.collect().row(0, named=True)
-    assert {key: row[key] for key in ("user", "query", "language", "doc_ids", "scores", "propensities", "plan")} == {
+    settled = {
         "user": "7", "query": "how?", "language": "en", "doc_ids": ["d1", "d2"], "scores": [0.5, 0.25],
-        "propensities": [1.0, 0.5], "plan": "pro",
+        "propensities": [1.0, 0.5], "teams": [None, "a"], "plan": "pro",
     }  # fmt: skip
+    assert {key: row[key] for key in settled} == settled
     assert logs.answers.collect()["answer"].to_list() == ["So."]
 
 

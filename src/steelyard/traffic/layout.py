@@ -38,9 +38,11 @@ RECORD_TYPES: Mapping[str, str] = {name: kind for kind in TABLES for name in (ki
 """Value of the column `type` -> kind of record."""
 
 TEXT, NUMBER, TEXTS, NUMBERS = pl.String(), pl.Float64(), pl.List(pl.String), pl.List(pl.Float64)
-_ID, _SCORE, _PROPENSITY = (
-    ("doc_id", "id", "chunk_id", "docid", "document_id"), ("score", "similarity"), ("propensity", "probability")
-)  # fmt: skip
+_ITEM_KEYS = {
+    "doc_ids": ("doc_id", "id", "chunk_id", "docid", "document_id"), "scores": ("score", "similarity"),
+    "propensities": ("propensity", "probability"), "teams": ("team",), "team_shares": ("team_share",),
+}  # fmt: skip
+"""Lists of a ranking -> what the objects that it is made of call an item of them."""
 
 
 def raw_type(column: str) -> Any:
@@ -64,7 +66,7 @@ class Layout:
     names: Mapping[str, str]
     types: Mapping[str, Any]
     items: Mapping[str, str] = field(default_factory=dict)
-    """Keys of the objects that a ranking is made of: doc_ids, scores, propensities -> key; empty for a list of ids."""
+    """Keys of the objects that a ranking is made of: doc_ids, scores, ... -> key; empty for a list of ids."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -126,7 +128,8 @@ def _type(column: str, values: Sequence[Any]) -> Any:
 def _item_keys(rankings: Sequence[Any]) -> dict[str, str]:
     items = [item for ranking in rankings if isinstance(ranking, list) for item in ranking if isinstance(item, dict)]
     keys = {key for item in items for key in item}
-    columns = {"doc_ids": _ID, "scores": _SCORE, "propensities": _PROPENSITY}
     return {
-        column: name for column, names in columns.items() if (name := next((key for key in names if key in keys), None))
+        column: name
+        for column, names in _ITEM_KEYS.items()
+        if (name := next((key for key in names if key in keys), None))
     }

@@ -131,7 +131,7 @@ def _listed(text: str | None, dtype: Any) -> Any:
 
 
 def unpacked(raw: pl.DataFrame, items: Mapping[str, str]) -> pl.DataFrame:
-    """A ranking of objects as lists of ids, of scores and of propensities."""
+    """A ranking of objects as lists of ids, scores, propensities, teams and shares."""
     if not items:
         return raw
     lists = {

@@ -76,7 +76,7 @@ class Rules:
         return {name: schema[name] for name in ("time", "key", "file", "line", *names)}
 
     def _held(self, column: str, dtype: Any) -> Any:
-        if column in ("doc_ids", "citations"):
+        if column in ("doc_ids", "citations", "teams"):
             return pl.List(self.texts)
         return self.texts if column in _COMPACT else dtype
 
@@ -153,7 +153,7 @@ def _impressions(raw: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     if raw["doc_ids"].explode(empty_as_null=False, keep_nulls=False).null_count():
         raw = raw.with_columns(pl.col("doc_ids").list.drop_nulls())
     length = raw["doc_ids"].list.len()
-    for column, is_bad in (("scores", _not_finite), ("propensities", _no_propensity)):
+    for column, is_bad in _AS_LONG.items():
         values = raw[column]
         if values.null_count() < raw.height:
             bad = ((values.list.len() != length) | values.list.eval(is_bad(pl.element())).list.any()).fill_null(
@@ -185,6 +185,15 @@ def _not_finite(value: pl.Expr) -> pl.Expr:
 
 def _no_propensity(value: pl.Expr) -> pl.Expr:
     return ~((value > 0) & (value <= 1)).fill_null(False)
+
+
+_AS_LONG = {
+    "scores": _not_finite,
+    "propensities": _no_propensity,
+    "teams": lambda team: team == "",
+    "team_shares": lambda share: _no_propensity(share) & share.is_not_null(),
+}
+"""Lists that are as long as `doc_ids`, and which of their items are wrong."""
 
 
 def _bad_amount(value: pl.Expr) -> pl.Expr:

@@ -13,15 +13,20 @@ IMPRESSIONS = pl.Schema(
     {
         "time": TIME, "request": pl.String, "user": pl.String, "session": pl.String, "query": pl.String,
         "arm": pl.String, "language": pl.String, "doc_ids": pl.List(pl.String), "scores": pl.List(pl.Float64),
-        "propensities": pl.List(pl.Float64), "latency_ms": pl.Float64, "tokens_in": pl.Int64, "tokens_out": pl.Int64,
+        "propensities": pl.List(pl.Float64), "teams": pl.List(pl.String), "team_shares": pl.List(pl.Float64),
+        "seed": pl.Int64, "latency_ms": pl.Float64, "tokens_in": pl.Int64, "tokens_out": pl.Int64,
         "cost_usd": pl.Float64, "error": pl.String, "config": pl.String, "corpus": pl.String,
     }
 )  # fmt: skip
 """One request a row: what was asked, and what was shown, best first.
 
-`request` is unique; `user` and `session` are null where unknown; `scores` and `propensities` are as long as `doc_ids`,
-or null; `error` is null for a request that was served; `config` and `corpus` are fingerprints, any text that changes
-with the configuration of the system, or with its documents.
+`request` is unique; `user` and `session` are null where unknown; `scores`, `propensities`, `teams` and `team_shares`
+are as long as `doc_ids`, or null; `error` is null for a request that was served; `config` and `corpus` are
+fingerprints, any text that changes with the configuration of the system, or with its documents.
+
+Of an interleaved page, `teams` has the system that a click at each place is credited to, null where a click says
+nothing of a preference; `team_shares` the probability that this system picked what is shown there, where picks were
+drawn with probabilities; `seed` the number that its coins were drawn from.
 """
 
 EVENTS = pl.Schema(
