@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Literal, Protocol
 
+from steelyard.stats.intervals.inversion import least_tail
 from steelyard.stats.numerics import t_quantile
 from steelyard.stats.samples import share, t_sf
 
@@ -124,3 +125,70 @@ class Normal:
         inside = centre**2 - (1 - g) * (ratio**2 - q**2 * errors[0])
         half = math.sqrt(max(inside, 0.0))
         return ratio, (centre - half) / (1 - g), (centre + half) / (1 - g)
+
+
+class ArmInterval(Protocol):
+    """What is known of the value of one arm by itself."""
+
+    def ends_between(self, level: float) -> tuple[float, float]:
+        """Both ends of its interval; infinite where there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separate:
+    """A contrast of two independent arms, each of which has an interval of its own: a `Contrast`.
+
+    Its p inverts its interval, so that both always agree.
+
+    arms     of the baseline and of the other arm
+    error    standard error of the difference; NaN where unknown, which leaves the interval as it is
+    Source   Zou & Donner, Construction of Confidence Limits about Effect Measures, Statistics in Medicine 2008.  Of two
+             shares with Wilson's intervals it is method 10 of Newcombe, Interval Estimation for the Difference between
+             Independent Proportions, Statistics in Medicine 1998.
+    """
+
+    baseline: float
+    other: float
+    error: float
+    n_baseline: int
+    n_other: int
+    arms: tuple[ArmInterval, ArmInterval]
+    method: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float:
+        """Other less baseline."""
+        return self.other - self.baseline
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Both ends: each as far away as those of both arms beside it together, by Pythagoras; infinite where none."""
+        (base_low, base_high), (low, high) = self._ends(level)
+        down = math.hypot(self.other - low, base_high - self.baseline)
+        up = math.hypot(high - self.other, self.baseline - base_low)
+        return self.difference - down, self.difference + up
+
+    def _ends(self, level: float) -> list[tuple[float, float]]:
+        return [arm.ends_between(share(level, "level")) for arm in self.arms]
+
+    def p(self, null: float = 0.0, sides: Sides = "two") -> float:
+        """p of a difference that is the null: the least level at which the interval leaves it out."""
+        above = least_tail(self.interval, lambda low, _: low > null) if sides != "less" else 1.0
+        below = least_tail(self.interval, lambda _, high: high < null) if sides != "greater" else 1.0
+        return min(1.0, 2 * min(above, below)) if sides == "two" else min(above, below)
+
+    def relative(self, level: float = 0.95) -> tuple[float, float, float]:
+        """Difference over the baseline with both ends; NaN where the baseline may be 0.
+
+        Source   Donner & Zou, Closed-Form Confidence Intervals for Functions of the Normal Mean and Standard Deviation,
+                 Statistical Methods in Medical Research 2012: the ratio of two values, from their intervals.
+        """
+        (base_low, base_high), (low, high) = self._ends(level)
+        base, product = self.baseline, self.baseline * self.other
+        if not (base > 0 and base_low > 0 and math.isfinite(base_high + low + high)):
+            return math.nan, math.nan, math.nan
+        below, above = low * (2 * self.other - low), high * (2 * self.other - high)
+        least, most = base_high * (2 * base - base_high), base_low * (2 * base - base_low)
+        lower = below / (product + math.sqrt(max(product**2 - below * least, 0.0))) if below else 0.0
+        upper = (product + math.sqrt(max(product**2 - above * most, 0.0))) / most
+        return self.difference / base, lower - 1, upper - 1

@@ -32,12 +32,20 @@ class ByInterval(ABC):
         return min(1.0, 2 * min(self.p_above(0.0), self.p_below(0.0)))
 
     def _tail(self, leaves_out: Callable[[float, float], bool]) -> float:
-        least, most = math.log(_LEAST_TAIL), math.log(0.5)
-        if not leaves_out(*self.interval(1 - 2 * math.exp(most - 1e-9))):
-            return 1.0
-        if leaves_out(*self.interval(1 - 2 * _LEAST_TAIL)):
-            return _LEAST_TAIL
-        for _ in range(_STEPS):
-            middle = (least + most) / 2
-            least, most = (least, middle) if leaves_out(*self.interval(1 - 2 * math.exp(middle))) else (middle, most)
-        return math.exp(most)
+        return least_tail(self.interval, leaves_out)
+
+
+def least_tail(interval: Callable[[float], tuple[float, float]], leaves_out: Callable[[float, float], bool]) -> float:
+    """The least share beyond an end at which an interval leaves a value out, 1 where it does at none.
+
+    interval     both ends at a level;   leaves_out   whether these ends leave the value out
+    """
+    least, most = math.log(_LEAST_TAIL), math.log(0.5)
+    if not leaves_out(*interval(1 - 2 * math.exp(most - 1e-9))):
+        return 1.0
+    if leaves_out(*interval(1 - 2 * _LEAST_TAIL)):
+        return _LEAST_TAIL
+    for _ in range(_STEPS):
+        middle = (least + most) / 2
+        least, most = (least, middle) if leaves_out(*interval(1 - 2 * math.exp(middle))) else (middle, most)
+    return math.exp(most)
