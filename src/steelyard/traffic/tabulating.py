@@ -54,7 +54,7 @@ def tabulate(
             raise InputError(f"segment {quoted(name)} is no column of texts of the impressions")
     specs = measurable(logs) if measures is None else list(dict.fromkeys(measures))
     quantities = [measure.quantity for measure in traffic_measures(specs, partial(column_type, logs))]
-    columns = _Columns(quantities)
+    columns = Columns(quantities)
     frame = requests(logs, ["time", "unit", *segments, *columns.roots()], judged=judged, abstains=abstains)
     rows = _read(frame, columns, segments, after, until)
     starts, ends = windows.bounds(np.sort(rows["time"].to_physical().to_numpy()), after=after, until=until)
@@ -90,7 +90,7 @@ def per_user(
     (resolved,) = traffic_measures([measure], partial(column_type, logs))
     if not isinstance(resolved.quantity, Ratio):
         raise InputError(f"measure {quoted(measure)} has no sums per user; expected a share or a mean")
-    columns = _Columns([resolved.quantity])
+    columns = Columns([resolved.quantity])
     frame = requests(logs, ["unit", *by, *columns.roots()], judged=judged, abstains=abstains)
     parts = columns.rounded(frame)
     sums = frame.group_by(*by, "unit").agg(
@@ -100,7 +100,7 @@ def per_user(
     return sums.sort(*by, "unit").collect()
 
 
-class _Columns:
+class Columns:
     """Columns of numbers of which quantities are computed, each once; by name, with the step to which it is rounded."""
 
     def __init__(self, quantities: Iterable[Quantity]) -> None:
@@ -143,7 +143,7 @@ class _Columns:
 
 
 def _read(
-    frame: pl.LazyFrame, columns: _Columns, segments: Sequence[str], after: datetime | None, until: datetime | None
+    frame: pl.LazyFrame, columns: Columns, segments: Sequence[str], after: datetime | None, until: datetime | None
 ) -> pl.DataFrame:
     """Requests between two moments: time, unit (as a number), segments and columns."""
     if after is not None:
@@ -164,9 +164,7 @@ class _Coded:
     ordered        for each column of a percentile, the requests that have a value, ascending by it, and the values
     """
 
-    def __init__(
-        self, rows: pl.DataFrame, segments: Sequence[str], columns: _Columns, starts: Ints, ends: Ints
-    ) -> None:
+    def __init__(self, rows: pl.DataFrame, segments: Sequence[str], columns: Columns, starts: Ints, ends: Ints) -> None:
         window = placed(rows["time"].to_physical().to_numpy(), starts, ends)
         self.n_windows, self.window, rows = len(starts), window[window >= 0], rows.filter(window >= 0)
         self.unit = rows["unit"].to_numpy().astype(np.int64)
@@ -227,7 +225,7 @@ def _sums(pair: Ints, n_pairs: int, numbers: Floats) -> Floats:
     return np.bincount(pair, numbers, n_pairs).astype(np.float64, copy=False)
 
 
-def _estimates(quantity: Quantity, part: _Part, columns: _Columns) -> Estimates:
+def _estimates(quantity: Quantity, part: _Part, columns: Columns) -> Estimates:
     """Values of all groups of a part; NaN where units are too few."""
     units = part.units
     if isinstance(quantity, Ratio):
