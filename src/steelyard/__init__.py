@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steelyard import plain, review
+    from steelyard.abtests.interleaving.pages import interleave
     from steelyard.base.errors import (
         DuplicateError,
         InputError,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from steelyard.traffic.reading import read_logs
 
 _HOMES = {
+    "abtests.interleaving.pages": "interleave",
     "bench.bench": "Bench",
     "bench.run.load_tests": "load_test",
     "bench.run.rerankers": "bench_rerankers",
@@ -189,6 +191,7 @@ __all__ = [
     "evaluate",
     "export",
     "gate",
+    "interleave",
     "judge",
     "label",
     "load",

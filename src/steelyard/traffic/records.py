@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -187,7 +187,7 @@ def _no_propensity(value: pl.Expr) -> pl.Expr:
     return ~((value > 0) & (value <= 1)).fill_null(False)
 
 
-_AS_LONG = {
+_AS_LONG: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "scores": _not_finite,
     "propensities": _no_propensity,
     "teams": lambda team: team == "",
