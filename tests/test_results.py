@@ -35,6 +35,7 @@ from steelyard.reports.views.view import view_of
 from steelyard.reports.writing import chosen_format
 from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from steelyard.store.store import Store
+from tests.abtests.experiments import experiment
 from tests.bench.benches import rerank_bench
 from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
@@ -108,6 +109,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "LogCheck": lambda path: sy.check_logs(written(path)),
     "DrawnQuestions": lambda path: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
     "EntryDifference": lambda path: difference(past := history(), *past.entries()["id"]),
+    "Experiment": lambda path: experiment(),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
     "History": lambda path: list_entries(store(path)),

@@ -1,7 +1,8 @@
-"""Pictures as data: values with their intervals along one axis, and bars of shares."""
+"""Pictures as data: values with their intervals along one axis, or one after another; and bars of shares."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +20,7 @@ class Mark:
 
     name   at the left, what it is of;   text   at the right, the value in words
     kind   colour and shape: better and worse than something else, unclear, or plain where nothing is compared
+    limit  a value of its own that is marked in its row, such as what may be lost; NaN for none
     """
 
     name: str
@@ -27,6 +29,7 @@ class Mark:
     high: float
     text: str
     kind: Kind = "plain"
+    limit: float = math.nan
 
     def __str__(self) -> str:
         interval = ends(self.low, self.high)
@@ -50,6 +53,24 @@ class Intervals:
     line: float | None = None
     band: tuple[float, float] | None = None
     scale: Literal["values", "differences", "none"] = "values"
+
+
+@dataclass(frozen=True)
+class Course:
+    """Values with their intervals one after another, such as days: across, in their order, and values up.
+
+    title, description, scale   as of `Intervals`
+    points   their names are written below the axis, as far as there is room
+    line     value at which there is a line from side to side
+    joined   whether a line goes through the values, in a band of their intervals; else each has a mark and a bar
+    """
+
+    title: str
+    description: str
+    points: Sequence[Mark]
+    line: float | None = None
+    scale: Literal["values", "differences"] = "values"
+    joined: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +98,7 @@ class Shares:
         return [part for part in self.bars[0][1] if part.name in there]
 
 
-Picture = Intervals | Shares
+Picture = Intervals | Course | Shares
 
 _LISTED = 20
 

@@ -1,0 +1,389 @@
+"""An A/B test on a terminal and in files: its decision, effects, guardrails, checks, days and segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from steelyard.abtests.experiment import Check, Effect, EffectVerdict, Experiment
+from steelyard.reports.views.cautions import careful
+from steelyard.reports.views.experiment_words import (
+    cautions,
+    change_text,
+    change_texts,
+    check_text,
+    check_title,
+    facts_text,
+    is_relative,
+    metric_text,
+    outcome_text,
+    reason_texts,
+    registration_text,
+    size_text,
+    value_text,
+)
+from steelyard.reports.views.logs import troubles_sheet
+from steelyard.reports.views.numbers import amount, count, p_text
+from steelyard.reports.views.picture import Course, Intervals, Kind, Mark, described
+from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import Words
+
+_MOST_ROWS, _MOST_REASONS = 8, 4
+_KINDS: Mapping[EffectVerdict, Kind] = {
+    "better": "better", "worse": "worse", "broken": "worse", "not_worse": "plain", "unclear": "unclear",
+    "none": "unclear",
+}  # fmt: skip
+
+
+def title_text(experiment: Experiment, words: Words) -> str:
+    """What to do with each arm."""
+    return words("scores.between").join(outcome_text(decision, words) for decision in experiment.decisions)
+
+
+def is_blocked(experiment: Experiment) -> bool:
+    """Whether checks take every verdict."""
+    return all(decision.outcome == "blocked" for decision in experiment.decisions)
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def _arm(experiment: Experiment, words: Words) -> list[Column[Effect]]:
+    """The arm of an effect, where there are several."""
+    head = words("ab.head.arm")
+    return [Column(head, lambda effect: single_line(effect.arm))] if len(experiment.arms) > 2 else []
+
+
+def _values(experiment: Experiment, words: Words) -> list[Column[Effect]]:
+    """The values of both arms, below their names where there are two."""
+    heads = [words("ab.head.baseline"), words("ab.head.value")]
+    if len(experiment.arms) == 2:
+        heads = [single_line(arm) for arm in experiment.arms]
+    return [
+        Column(heads[0], lambda effect: amount(effect.baseline)),
+        Column(heads[1], lambda effect: amount(effect.value)),
+    ]
+
+
+def _role(words: Words) -> list[Column[Effect]]:
+    return [Column(words("ab.head.role"), lambda effect: words(f"ab.role.{effect.role}"))]
+
+
+def _change(words: Words) -> list[Column[Effect]]:
+    """The difference, and its interval."""
+    return [
+        Column(words("ab.head.change"), lambda effect: change_texts(effect)[0]),
+        Column(words("ab.head.interval"), lambda effect: interval_text(effect, words)),
+    ]
+
+
+def interval_text(effect: Effect, words: Words) -> str:
+    """Both ends of the interval of a difference; a dash where there is none."""
+    _, low, high = change_texts(effect)
+    return "–" if low == "–" else words("ab.to", low=low, high=high)
+
+
+def effects_sheet(experiment: Experiment, effects: Sequence[Effect], words: Words) -> Sheet:
+    """A row a metric and arm: both values, the difference, what a guardrail allows, and the verdict."""
+    columns = [
+        Column[Effect](words("ab.head.metric"), metric_text),
+        *_arm(experiment, words),
+        *(_role(words) if len({effect.role for effect in effects}) > 1 else []),
+        *_values(experiment, words),
+        *_change(words),
+        Column[Effect](
+            words("ab.head.margin"), lambda effect: size_text(effect, effect.margin), optional=True
+        ),
+        Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
+        Column[Effect](words("ab.head.verdict"), lambda effect: words(f"ab.verdict.{effect.verdict}")),
+    ]  # fmt: skip
+    sheet = sheet_of(effects, columns, n_labels=1 + len(_arm(experiment, words)))
+    spare = [words("ab.head.p"), words("ab.head.role"), words("ab.head.margin"), _values(experiment, words)[0].head]
+    return replace(sheet, spare=[sheet.header.index(head) for head in spare if head in sheet.header])
+
+
+def segments_sheet(experiment: Experiment, words: Words) -> Sheet:
+    """A row a segment, metric and arm."""
+    columns = [
+        Column[Effect](words("ab.head.segment"), lambda effect: single_line(effect.segment)),
+        Column[Effect](words("ab.head.metric"), metric_text),
+        *_arm(experiment, words),
+        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
+        *_values(experiment, words),
+        *_change(words),
+        Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
+        Column[Effect](words("ab.head.verdict"), lambda effect: words(f"ab.verdict.{effect.verdict}")),
+    ]
+    return sheet_of(experiment.segments, columns, [words("ab.note.segments")], n_labels=2)
+
+
+def days_sheet(experiment: Experiment, words: Words) -> Sheet:
+    """A row a day, metric and arm: the difference of that day, and that of all days up to it."""
+    running = {(effect.metric, effect.arm, effect.day): effect for effect in experiment.running}
+
+    def up_to(effect: Effect) -> str:
+        own = running.get((effect.metric, effect.arm, effect.day))
+        return "–" if own is None else change_text(own, words)
+
+    columns = [
+        Column[Effect](words("ab.head.day"), lambda effect: day_text(experiment, effect)),
+        Column[Effect](words("ab.head.metric"), metric_text),
+        *_arm(experiment, words),
+        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
+        *_change(words),
+        Column[Effect](words("ab.head.running"), up_to),
+    ]
+    return sheet_of(experiment.daily, columns, n_labels=2)
+
+
+def day_text(experiment: Experiment, effect: Effect) -> str:
+    """The month and day of an effect of one day."""
+    first = experiment.start.astimezone(ZoneInfo(experiment.timezone))
+    return f"{first + timedelta(days=effect.day or 0):%m-%d}"
+
+
+def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
+    """A row a metric and arm: how it was computed, of how many units, and what they can show."""
+
+    def details(effect: Effect) -> str:
+        texts = [
+            words(f"ab.detail.{name}", value=value_text("share", value, words))
+            for name, value in effect.details.items()
+            if f"ab.detail.{name}" in words
+        ]
+        return words("list.semicolon").join(texts) or "–"
+
+    columns = [
+        Column[Effect](words("ab.head.metric"), metric_text),
+        *_arm(experiment, words),
+        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
+        Column[Effect](words("ab.head.detectable"), lambda effect: size_text(effect, effect.detectable), optional=True),
+        Column[Effect](words("ab.head.method"), lambda effect: str(value_text("method", effect.method, words))),
+        Column[Effect](words("ab.head.details"), details, optional=True),
+    ]
+    return sheet_of(experiment.effects, columns)
+
+
+def checks_sheet(checks: Sequence[Check], words: Words) -> Sheet:
+    """A row a check: its state, p, and what it says."""
+    columns = [
+        Column[Check](words("ab.head.check"), lambda check: check_title(check, words)),
+        Column[Check](words("ab.head.state"), lambda check: words(f"ab.state.{check.state}")),
+        Column[Check](words("ab.head.p_check"), lambda check: p_text(check.p), optional=True),
+        Column[Check](words("ab.head.text"), lambda check: check_text(check, words)),
+    ]
+    return sheet_of(checks, columns)
+
+
+def origin_sheets(experiment: Experiment, words: Words) -> list[Sheet]:
+    """Where what a check says comes from: a sheet for each check that is not well and has rows."""
+    checks = [check for check in experiment.checks if check.rows and check.state in ("blocks", "careful")]
+    return [rows_sheet(check, words) for check in checks]
+
+
+def rows_sheet(check: Check, words: Words) -> Sheet:
+    """The rows of a check."""
+
+    def head(name: str) -> str:
+        key = f"ab.rows.{name}"
+        return words(key) if key in words else single_line(name)
+
+    def cell(name: str, value: Any) -> str:
+        return count(value) if isinstance(value, int) else str(value_text(name, value, words))
+
+    names = list(dict.fromkeys(name for row in check.rows for name in row))
+    rows = [[cell(name, row[name]) if row.get(name) is not None else "–" for name in names] for row in check.rows]
+    return Sheet([head(name) for name in names], rows)
+
+
+def excluded_sheet(experiment: Experiment, words: Words) -> Sheet:
+    """A row a reason for which units or requests do not count."""
+    rows = [[str(value_text("excluded", reason, words)), count(n)] for reason, n in experiment.excluded.items()]
+    return Sheet([words("ab.head.reason"), words("ab.head.count")], rows)
+
+
+def declaration_sheets(experiment: Experiment, words: Words) -> Iterator[Sheet]:
+    """Settings that were changed since, and all settings."""
+    heads = {name: words(f"ab.head.{name}") for name in ("setting", "then", "now", "value")}
+    if experiment.changed:
+        rows = [[name, then, now] for name, (then, now) in experiment.changed.items()]
+        yield Sheet([heads["setting"], heads["then"], heads["now"]], rows)
+    if experiment.declaration:
+        yield Sheet([heads["setting"], heads["value"]], [[*row] for row in experiment.declaration.items()])
+
+
+# On a terminal -------------------------------------------------------------------------------------------------------
+
+
+def brief_experiment(experiment: Experiment, look: Look) -> Iterator[Block]:
+    """The decision with its reasons; a row a metric, or where the data come apart; and the gravest caution."""
+    words, between = look.words, look.words("scores.between")
+    for decision in experiment.decisions:
+        reasons = reason_texts(decision, experiment, words)[:_MOST_REASONS]
+        yield Text(between.join([outcome_text(decision, words), *reasons]), "bold")
+    notes = [facts_text(experiment, words), *careful(cautions(experiment, words), look)]
+    if is_blocked(experiment):
+        rows = origin_sheets(experiment, words)[:1]
+        yield replace(rows[0], rows=rows[0].rows[:_MOST_ROWS], notes=notes) if rows else Text("\n".join(notes))
+        return
+    effects, more = experiment.effects[:_MOST_ROWS], len(experiment.effects) - _MOST_ROWS
+    below = [words("ab.note.more", n=more)] if more > 0 else []
+    yield replace(effects_sheet(experiment, effects, words), notes=[*below, *notes])
+
+
+# Everything ----------------------------------------------------------------------------------------------------------
+
+
+def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
+    """The decision with its effects; guardrails, checks, days, segments, methods, what is left out, the declaration."""
+    words = look.words
+    guardrails = [effect for effect in experiment.effects if effect.role == "guardrail"]
+    others = [effect for effect in experiment.effects if effect.role != "guardrail"]
+    parts: dict[str, tuple[list[str], list[Sheet]]] = {
+        "guardrails": ([words("ab.note.guardrails")], [effects_sheet(experiment, guardrails, words)]),
+        "checks": (
+            [words("ab.note.checks")],
+            [checks_sheet(experiment.checks, words), *origin_sheets(experiment, words)],
+        ),
+        "days": ([_days_text(experiment, words)], [days_sheet(experiment, words)]),
+        "segments": ([], [segments_sheet(experiment, words)]),
+        "methods": ([words("ab.note.adjusted")], [methods_sheet(experiment, words)]),
+        "excluded": (
+            [words("ab.note.excluded")],
+            [excluded_sheet(experiment, words), troubles_sheet(experiment.troubles, words)],
+        ),
+        "declaration": ([registration_text(experiment, words)], list(declaration_sheets(experiment, words))),
+    }
+    sections = [_decision_section(experiment, others, words)]
+    for name, (texts, sheets) in parts.items():
+        shown = [replace(sheet, spare=()) for sheet in sheets if sheet.rows]
+        if shown or name == "declaration":
+            sections.append(Section(name, words(f"ab.title.{name}"), list(map(Paragraph, texts)), shown))
+    return sections
+
+
+def _decision_section(experiment: Experiment, effects: Sequence[Effect], words: Words) -> Section:
+    """What to do and why, what to be careful with, and the metrics that are no guardrails."""
+    texts = [_why(experiment, words), facts_text(experiment, words)]
+    if is_blocked(experiment):
+        texts.append(words("ab.note.blocked"))
+    careful_texts = list(cautions(experiment, words))
+    texts += [words("brief.careful", listed=text) for text in careful_texts]
+    level = f"{100 * (1 - experiment.alpha):g}%"
+    notes = [words("ab.note.intervals", baseline=single_line(next(iter(experiment.arms))), level=level)]
+    if any(effect.better == "lower" for effect in experiment.effects):
+        notes.append(words("ab.lower"))
+    sheet = replace(effects_sheet(experiment, effects, words), notes=notes, spare=())
+    return Section("experiment", title_text(experiment, words), list(map(Paragraph, texts)), [sheet])
+
+
+def _why(experiment: Experiment, words: Words) -> str:
+    """The reasons of all decisions; with the arm before them where there are several."""
+    between = words("scores.between")
+    if len(experiment.decisions) == 1:
+        return between.join(reason_texts(experiment.decisions[0], experiment, words))
+    return between.join(
+        between.join([outcome_text(decision, words), *reason_texts(decision, experiment, words)])
+        for decision in experiment.decisions
+    )
+
+
+def _days_text(experiment: Experiment, words: Words) -> str:
+    return words(f"ab.note.{'days_fixed' if experiment.analysis == 'fixed' else 'days_valid'}")
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+
+def forest(experiment: Experiment, words: Words) -> Intervals | None:
+    """All effects that have a relative difference, in per cent, with what guardrails allow; None without any."""
+    effects = [effect for effect in experiment.effects if is_relative(effect)]
+    marks = [_forest_mark(effect, experiment) for effect in effects]
+    baseline = single_line(next(iter(experiment.arms)))
+    is_lower = any(effect.better == "lower" for effect in effects)
+    title = words("ab.chart.forest_lower" if is_lower else "ab.chart.forest", baseline=baseline)
+    if not marks:
+        return None
+    return Intervals(title, described(title, marks, words), marks, line=0.0, scale="differences")
+
+
+def _forest_mark(effect: Effect, experiment: Experiment) -> Mark:
+    arm = f" {single_line(effect.arm)}" if len(experiment.arms) > 2 else ""
+    margin = 100 * effect.margin / abs(effect.baseline) * (1 if effect.better == "lower" else -1)
+    value, low, high = (100 * end for end in (effect.relative, effect.relative_low, effect.relative_high))
+    name, text = metric_text(effect) + arm, change_texts(effect)[0]
+    return Mark(name, value, low, high, text, _KINDS[effect.verdict], margin)
+
+
+def courses(experiment: Experiment, words: Words) -> Iterator[tuple[str, Course]]:
+    """Of each metric and arm, with a name: the difference day by day, and that of all days up to each."""
+    pairs = dict.fromkeys((effect.metric, effect.arm) for effect in experiment.daily)
+    for n, (metric, arm) in enumerate(pairs, 1):
+        for name, effects in (("daily", experiment.daily), ("running", experiment.running)):
+            own = [effect for effect in effects if (effect.metric, effect.arm) == (metric, arm)]
+            if own:
+                yield f"{name}-{n}", _course(own, name, experiment, words)
+
+
+def _course(effects: Sequence[Effect], name: str, experiment: Experiment, words: Words) -> Course:
+    in_percent = all(map(is_relative, effects))
+
+    def ends(effect: Effect) -> tuple[float, float, float]:
+        if in_percent:
+            return 100 * effect.relative, 100 * effect.relative_low, 100 * effect.relative_high
+        return effect.difference, effect.low, effect.high
+
+    is_joined, metric = name == "running", metric_text(effects[0])
+    if len(experiment.arms) > 2:
+        metric = words("ab.of_arm", arm=single_line(effects[0].arm), metric=metric)
+    points = [
+        Mark(
+            day_text(experiment, effect),
+            *ends(effect),
+            change_text(effect, words),
+            "plain" if is_joined else _KINDS[effect.verdict],
+        )
+        for effect in effects
+    ]
+    title = words(f"ab.chart.{name}", metric=metric)
+    if in_percent:
+        title = words("ab.chart.percent", title=title, baseline=single_line(next(iter(experiment.arms))))
+    return Course(title, described(title, points[-1:], words), points, 0.0, "differences", is_joined)
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+
+def experiment_data(experiment: Experiment, words: Words) -> dict[str, Any]:
+    """Everything as data: decisions in words too, effects with their details."""
+    names = (
+        "name", "analysis", "alpha", "power", "start", "end", "timezone", "n_days", "horizon", "unit", "n_requests",
+        "fingerprint", "registered", "declaration", "excluded",
+    )  # fmt: skip
+    return {
+        **{name: getattr(experiment, name) for name in names},
+        "in_words": title_text(experiment, words),
+        "arms": [
+            {"arm": arm, "share": share, "n": n}
+            for (arm, share), n in zip(experiment.arms.items(), experiment.units, strict=True)
+        ],
+        "decisions": [
+            {
+                **asdict(decision), "reasons": [note.as_json() for note in decision.reasons],
+                "in_words": [outcome_text(decision, words), *reason_texts(decision, experiment, words)],
+            }
+            for decision in experiment.decisions
+        ],
+        "effects": [asdict(effect) for effect in experiment.effects],
+        "checks": [{**asdict(check), "in_words": check_text(check, words)} for check in experiment.checks],
+        "segments": [asdict(effect) for effect in experiment.segments],
+        "daily": [asdict(effect) for effect in experiment.daily],
+        "running": [asdict(effect) for effect in experiment.running],
+        "changed": {name: {"then": then, "now": now} for name, (then, now) in experiment.changed.items()},
+        "troubles": [asdict(trouble) for trouble in experiment.troubles],
+        "notes": [note.as_json() for note in experiment.notes],
+    }  # fmt: skip

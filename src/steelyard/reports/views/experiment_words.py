@@ -1,0 +1,186 @@
+"""An A/B test in words: what to do and why, what its checks say, and what to be careful with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from steelyard.abtests.experiment import Check, Decision, Effect, Experiment
+from steelyard.base.notes import Note
+from steelyard.reports.views.alerts import moment
+from steelyard.reports.views.logs import trouble_text
+from steelyard.reports.views.notes import note_text
+from steelyard.reports.views.numbers import amount, by_width, count, decimals_of, multiple, p_text, percent
+from steelyard.reports.visible import single_line
+from steelyard.reports.words import Words
+
+_LOWER, _MOST_NAMED = " ↓", 3
+_EARLY = ("horizon_not_reached", "few_days")
+_SHARES = ("share", "alpha", "level")
+"""Values of reasons and checks that are shares."""
+
+
+def metric_text(effect: Effect) -> str:
+    """A metric, with an arrow where lower is better."""
+    return single_line(effect.metric) + _LOWER * (effect.better == "lower")
+
+
+def is_relative(effect: Effect) -> bool:
+    """Whether an effect is written in per cent of the baseline, rather than in the unit of its metric."""
+    return math.isfinite(effect.relative)
+
+
+def change_texts(effect: Effect) -> tuple[str, str, str]:
+    """A difference and both ends of its interval, with signs, in as many decimals as the interval allows."""
+    if is_relative(effect):
+        decimals = decimals_of(effect.relative_low, effect.relative_high)
+        difference, low, high = (
+            multiple(value, decimals) for value in (effect.relative, effect.relative_low, effect.relative_high)
+        )
+        return difference, low, high
+    text = by_width(effect.low, effect.high)
+    difference, low, high = (
+        f"{'+' if value > 0 else ''}{text(value)}" for value in (effect.difference, effect.low, effect.high)
+    )
+    return difference, low, high
+
+
+def change_text(effect: Effect, words: Words) -> str:
+    """A difference with its interval in brackets, where there is one."""
+    change, low, high = change_texts(effect)
+    return change if low == "–" else words("ab.change", change=change, low=low, high=high)
+
+
+def size_text(effect: Effect, value: float) -> str:
+    """A difference without a sign, such as a margin: in per cent of the baseline where the effect is."""
+    if is_relative(effect) and math.isfinite(value):
+        return percent(value / abs(effect.baseline), 1)
+    return amount(value)
+
+
+def effect_of(experiment: Experiment, metric: object, arm: str) -> Effect | None:
+    """What an arm did to a metric, by its gravest role; None where that was not asked."""
+    return next((own for own in experiment.effects if (own.metric, own.arm) == (metric, arm)), None)
+
+
+def units_text(experiment: Experiment, n: int, words: Words) -> str:
+    """A number of units by their name: users, sessions or requests."""
+    return words(f"ab.unit.{experiment.unit}", n=n)
+
+
+# The decision --------------------------------------------------------------------------------------------------------
+
+
+def outcome_text(decision: Decision, words: Words) -> str:
+    """What to do with an arm, in a few words."""
+    return words(f"ab.outcome.{decision.outcome}", arm=single_line(decision.arm))
+
+
+def reason_texts(decision: Decision, experiment: Experiment, words: Words) -> list[str]:
+    """Why, a sentence each, the gravest first; and how many days are still needed."""
+    texts = [text for note in decision.reasons for text in _reason_texts(note, decision.arm, experiment, words)]
+    if decision.days_needed:
+        is_early = decision.reasons[0].code in _EARLY
+        texts.append(words("ab.days_left" if is_early else "ab.days_needed", n=decision.days_needed))
+    return texts
+
+
+def _reason_texts(note: Note, arm: str, experiment: Experiment, words: Words) -> Iterator[str]:
+    """A reason; sizes of effects are written as those of the table are."""
+    values, own = _values(note.values, words), effect_of(experiment, note.values.get("metric"), arm)
+    if own is not None:
+        sizes = {name: size_text(own, size) for name, size in note.values.items() if isinstance(size, float)}
+        values |= sizes | {"change": change_text(own, words)}
+    if isinstance(n := note.values.get("n"), int):
+        values["units"] = units_text(experiment, n, words)
+    if (check := _check_of(experiment, note.values.get("check"))) is not None:
+        values |= {"title": check_title(check, words), "text": check_text(check, words)}
+    yield _filled(f"ab.reason.{note.code}", note.code, values, words)
+    if note.code == "not_shown" and math.isfinite(note.values.get("detectable", math.nan)):
+        yield words("ab.can_show", detectable=values["detectable"])
+
+
+def _check_of(experiment: Experiment, code: object) -> Check | None:
+    return next((check for check in experiment.checks if check.code == code), None)
+
+
+def facts_text(experiment: Experiment, words: Words) -> str:
+    """Name, units of the arms, days, and how often it may be looked at."""
+    arms = [
+        words("ab.arm_units", arm=single_line(arm), number=count(n))
+        for arm, n in zip(experiment.arms, experiment.units, strict=True)
+    ]
+    return words(
+        "ab.facts", name=single_line(experiment.name), units=units_text(experiment, sum(experiment.units), words),
+        arms=words.listed(arms), days=experiment.n_days, horizon=experiment.horizon,
+        analysis=words(f"ab.analysis.{experiment.analysis}"),
+    )  # fmt: skip
+
+
+# Checks and cautions -------------------------------------------------------------------------------------------------
+
+
+def check_title(check: Check, words: Words) -> str:
+    """What a check is called."""
+    key = f"ab.check.{check.code}.title"
+    return words(key) if key in words else single_line(check.code)
+
+
+def check_text(check: Check, words: Words) -> str:
+    """What a check says."""
+    values = {"p": p_text(check.p, sign=True), **_values(check.values, words)}
+    return _filled(f"ab.check.{check.code}.{check.state}", check.code, values, words)
+
+
+def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
+    """What endangers the decision, the gravest first."""
+    if experiment.changed:
+        names = words.listed([single_line(name) for name in experiment.changed], _MOST_NAMED)
+        yield words("ab.note.changed", n=len(experiment.changed), names=names)
+    for check in experiment.checks:
+        if check.state == "careful":
+            yield words("ab.check.plain", title=check_title(check, words), text=check_text(check, words))
+    yield from (note_text(note, words) for note in experiment.notes)
+    if lost := [trouble for trouble in experiment.troubles if trouble.is_fatal]:
+        listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
+        yield words("ab.note.left_out", n=sum(own.n for own in lost), listed=listed)
+    if experiment.registered is None or experiment.registered > experiment.start:
+        yield registration_text(experiment, words)
+
+
+def registration_text(experiment: Experiment, words: Words) -> str:
+    """When the declaration was registered, and its fingerprint."""
+    at, fingerprint = experiment.registered, experiment.fingerprint[:12]
+    if at is None:
+        return words("ab.note.unregistered", fingerprint=fingerprint)
+    key = "late" if at > experiment.start else "registered"
+    return words(f"ab.note.{key}", time=moment(at, experiment.timezone), fingerprint=fingerprint)
+
+
+# Texts of codes ------------------------------------------------------------------------------------------------------
+
+
+def _values(values: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    return {name: value_text(name, value, words) for name, value in values.items()}
+
+
+def value_text(name: str, value: Any, words: Words) -> Any:
+    """A value of a reason, a check or a method as it is written; whole numbers as they are, for plurals."""
+    if isinstance(value, str):
+        key = f"ab.{name}.{value}"
+        return words(key) if key in words else single_line(value)
+    if isinstance(value, list | tuple):
+        return words.listed([str(value_text(name, own, words)) for own in value])
+    if isinstance(value, float):
+        return p_text(value) if name == "p" else percent(value, 1) if name in _SHARES else amount(value)
+    return value
+
+
+def _filled(key: str, code: str, values: Mapping[str, Any], words: Words) -> str:
+    """The text of a code; one of another version, or without a value that its text names, as data."""
+    try:
+        return words(key, **values)
+    except KeyError:
+        return f"{single_line(code)} {json.dumps(dict(values), ensure_ascii=False, default=str)}"

@@ -1,0 +1,165 @@
+"""An analysed experiment in every format: its decision, reasons, checks and days, in both languages."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.abtests.experiment import Check, Decision, Experiment, Outcome
+from steelyard.base.notes import Note
+from steelyard.reports.views.experiment import courses, forest
+from steelyard.reports.views.picture import Mark
+from steelyard.reports.words import read_words
+from tests.abtests.experiments import CHECKS, CTR, GUARDRAILS, START, experiment
+from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, Opened
+from tests.reports.pages import Page, check_nothing_acts
+
+EN = read_words("en")
+
+
+def effects_of(own: Experiment) -> Sequence[Mark]:
+    """The marks of the picture of the effects."""
+    picture = forest(own, EN)
+    assert picture is not None
+    return picture.marks
+
+
+@pytest.mark.parametrize(
+    ("outcome", "first"),
+    [
+        ("ship", "Ship treatment. ctr is better: +5.2% (+2.2% to +8.2%). Guardrails hold: latency_ms:p95."),
+        ("do_not_ship", "Do not ship treatment. The guardrail latency_ms:p95 is broken: +12.5% (+10.5% to +14.6%), "
+         "where 5.0% is allowed."),
+        ("inconclusive", "Inconclusive: treatment. 10 of 28 days are there, and this analysis has one look, at the "
+         "end. 18 days are left."),
+        ("blocked", "No verdict on treatment: the data are not sound. Sample ratio: Arms do not have the shares of "
+         "units that were declared (p < 0.001): what assigns, shows or logs treats them differently."),
+    ],
+)  # fmt: skip
+def test_a_terminal_begins_with_the_decision_and_why(outcome: Outcome, first: str) -> None:
+    own = experiment(outcome)
+    text = own.text(lang="en")
+    assert text.splitlines()[0] == first
+    assert len(own.text(lang="zh", width=80).splitlines()) <= 12 + len(own.effects)
+    assert own.data()["decisions"][0]["in_words"][0] == own.data()["in_words"]
+
+
+def test_where_a_blocked_experiment_comes_apart_is_shown_in_place_of_effects() -> None:
+    text = experiment("blocked").text(lang="en", width=80)
+    assert "browser=firefox   2,014      2,417   <0.001" in text
+    assert "+5.2%" not in text
+    assert "The checks block every verdict" in experiment("blocked").text("markdown", lang="en")
+
+
+def test_an_effect_without_a_baseline_is_in_the_unit_of_its_metric() -> None:
+    bare = {"relative": math.nan, "relative_low": math.nan, "relative_high": math.nan}
+    own = experiment(effects=[replace(CTR, **bare), replace(GUARDRAILS[0], **bare)])
+    lines = own.text(lang="en").splitlines()
+    assert lines[0].startswith("Ship treatment. ctr is better: +0.0157 (+0.0065 to +0.0249).")
+    assert "76" in next(line for line in own.text("markdown", lang="en").splitlines() if line.startswith("| latency"))
+    assert forest(own, EN) is None
+
+
+def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -> None:
+    changed = experiment(changed={"difference": ("2%", "5%")}).text(lang="en", width=80)
+    assert "Careful: 1 setting was changed after it was registered: difference." in changed
+    late, never = START + timedelta(days=2), None
+    for registered, text in ((late, "after the start, on 2026-10-07"), (never, "not registered before the start")):
+        assert text in experiment(registered=registered, checks=[], troubles=()).text(lang="en")
+    page = experiment(changed={"difference": ("2%", "5%")}).text("markdown", lang="en")
+    assert "| difference | 2% | 5% |" in page
+
+
+def test_codes_of_another_version_are_shown_as_data() -> None:
+    decision = Decision("treatment", "inconclusive", [Note("moon", {"phase": 0.5})])
+    text = experiment(decisions=[decision], checks=[Check("tides", "careful", 0.5)]).text(lang="en")
+    assert 'moon {"phase": "0.5"}' in text
+    assert 'tides: tides {"p": "= 0.500"}' in text
+
+
+def test_several_arms_are_named_wherever_they_differ() -> None:
+    other = replace(CTR, arm="b", verdict="unclear")
+    reasons = [Note("not_shown", {"metric": "ctr", "detectable": 0.0131, "difference": 0.0157})]
+    own = experiment(
+        arms={"control": 0.4, "treatment": 0.3, "b": 0.3}, units=[10, 8, 8], effects=[CTR, other],
+        decisions=[*experiment().decisions, Decision("b", "inconclusive", reasons, days_needed=3)],
+    )  # fmt: skip
+    lines = own.text(lang="en").splitlines()
+    assert lines[2] == (
+        "Inconclusive: b. ctr is not shown to change: +5.2% (+2.2% to +8.2%). Differences of 4.3% or more would be "
+        "shown. About 3 more days would show the difference that matters."
+    )
+    assert "ctr      b" in own.text(lang="en")
+    assert own.data()["in_words"] == "Ship treatment. Inconclusive: b."
+    assert [mark.name for mark in effects_of(own)] == ["ctr treatment", "ctr b"]
+
+
+def test_pictures_have_the_values_of_the_effects() -> None:
+    own = experiment()
+    marks = effects_of(own)
+    assert [mark.kind for mark in marks] == ["better", "plain", "unclear"]
+    assert marks[1].limit == pytest.approx(100 * 76.02 / 1520.4)
+    (_, daily), (_, running) = courses(own, EN)
+    assert [point.value for point in daily.points] == [100 * effect.relative for effect in own.daily]
+    assert [point.name for point in running.points[:2]] == ["10-05", "10-06"]
+    bare = [replace(effect, relative=math.nan) if effect.day == 3 else effect for effect in own.daily]
+    (_, daily), *_ = courses(replace(own, daily=bare), EN)
+    assert daily.points[0].value == own.daily[0].difference
+
+
+def test_hostile_names_stay_texts() -> None:
+    evil = '</script><script>alert("1")</script><img src=x onerror=alert(2)>\u202e\n'
+    own = experiment(
+        name=evil, arms={evil: 0.5, "treatment": 0.5}, effects=[replace(CTR, metric=evil)],
+        daily=[replace(CTR, metric=evil, day=0)], changed={evil: (evil, evil)}, excluded={evil: 1},
+        checks=[replace(CHECKS[0], code=evil, values={evil: evil}, rows=[{evil: evil}])],
+    )  # fmt: skip
+    check_nothing_acts(own.text("html", lang="en"))
+
+
+def test_the_page_has_a_section_a_part_and_folds_what_only_few_read() -> None:
+    page = Page(experiment().text("html", lang="en"))
+    ids = [own["id"] for tag, own in page.elements if tag == "section"]
+    assert ids == ["experiment", "guardrails", "checks", "days", "table", "segments", "methods", "excluded",
+                   "declaration"]  # fmt: skip
+    figures = [own["data-name"] for tag, own in page.elements if tag == "figure"]
+    assert figures == ["effects", "daily-1", "running-1"]
+    few = experiment(daily=(), running=(), segments=(), excluded={}, troubles=(), checks=[], effects=[CTR])
+    ids = [own["id"] for tag, own in Page(few.text("html", lang="zh")).elements if tag == "section"]
+    assert ids == ["experiment", "methods", "declaration"]
+
+
+def test_programs_get_everything() -> None:
+    data = json.loads(experiment("blocked").text("json"))
+    assert data["checks"][0]["rows"][0]["segment"] == "browser=firefox"
+    assert len(data["daily"]) == len(data["running"]) == 28
+    assert data["effects"][0]["details"] == {"variance_kept": 0.64}
+
+
+@NO_CHROMIUM
+@pytest.mark.parametrize(
+    ("code", "scheme", "width"), [pytest.param("en", "light", 1440, marks=pytest.mark.slow), ("zh", "dark", 390)]
+)
+def test_an_experiment_opens_quietly(browser: Any, tmp_path: Path, code: str, scheme: str, width: int) -> None:
+    experiment().write(tmp_path / "experiment.html", lang="en")
+    tab = Opened(browser, tmp_path / "experiment.html", ready="figure svg", color_scheme=scheme,
+                 viewport={"width": width, "height": 900})  # fmt: skip
+    tab.speak(code)
+    tab.look(f"experiment-{code}-{scheme}-{width}")
+    assert tab.page.evaluate(OVERLAPS) == []
+    tab.close()
+
+
+@NO_CHROMIUM
+@pytest.mark.slow
+def test_an_experiment_fits_the_paper(browser: Any, tmp_path: Path) -> None:
+    experiment().write(tmp_path / "experiment.html", lang="en")
+    tab = Opened(browser, tmp_path / "experiment.html", ready="figure svg", viewport=A4)
+    tab.page.emulate_media(media="print")
+    assert tab.page.evaluate(BEYOND_A4) == []
+    tab.close()
