@@ -58,6 +58,36 @@ def test_a_margin_is_tested_from_one_side() -> None:
     assert contrast.p(null=-0.5, sides="greater") == pytest.approx(float(oracle.pvalue), rel=1e-9)
 
 
+PLACE = np.arange(300)
+VISITS = (1 + PLACE * 7 % 5).astype(float)
+VISITS_WITH_CLICK = ((PLACE**2 + 3 * (PLACE % 2)) % (VISITS + 1)).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("denominator", "values", "want"),
+    [
+        (np.ones(300), VISITS_WITH_CLICK, (0.6, 0.18375485404009342, 0.0012346448751827666, 0.9617707522487247)),
+        (VISITS, VISITS_WITH_CLICK, (0.2, 0.04980513671167183, 7.62726482033127e-05, 0.2980417588513743)),
+        (
+            None,
+            PLACE // 2 * 13 % 17 + 0.5 * (PLACE * 11 % 6),
+            (0.5, 0.09459623420426815, 2.425581226983553e-07, 0.6861612745956865),
+        ),
+    ],
+    ids=["mean", "ratio", "cuped"],
+)
+def test_values_are_those_of_gbstats(
+    denominator: Floats | None, values: Floats, want: tuple[float, float, float, float]
+) -> None:
+    """gbstats 0.8.0: difference, error, p and upper end of a two-sided t test."""
+    before = None if denominator is not None else (PLACE // 2 * 13 % 17).astype(float)
+    contrast = ratio_contrast(PLACE % 2, values, np.ones(300) if denominator is None else denominator, before=before)
+    assert (contrast.difference, contrast.error) == pytest.approx(want[:2], rel=1e-9)
+    # A covariate takes one degree of freedom here, and none there.
+    rel = 1e-9 if before is None else 0.02
+    assert (contrast.p(), contrast.interval()[1]) == pytest.approx(want[2:], rel=rel)
+
+
 def test_what_the_time_before_foretells_is_an_analysis_of_covariance() -> None:
     """statsmodels' slope within arms; its error where both arms have one variance of what is left."""
     contrast = ratio_contrast(ARM, CLICKS, ONES, before=BEFORE[0])

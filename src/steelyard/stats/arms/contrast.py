@@ -162,11 +162,12 @@ class Separate:
         return self.other - self.baseline
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Both ends: each as far away as those of both arms beside it together, by Pythagoras; infinite where none."""
+        """Both ends: as far away as those of both arms together, by Pythagoras; NaN where there are none."""
         (base_low, base_high), (low, high) = self._ends(level)
         down = math.hypot(self.other - low, base_high - self.baseline)
         up = math.hypot(high - self.other, self.baseline - base_low)
-        return self.difference - down, self.difference + up
+        low, high = self.difference - down, self.difference + up
+        return (low, high) if math.isfinite(high - low) else (math.nan, math.nan)
 
     def _ends(self, level: float) -> list[tuple[float, float]]:
         return [arm.ends_between(share(level, "level")) for arm in self.arms]
@@ -192,3 +193,19 @@ class Separate:
         lower = below / (product + math.sqrt(max(product**2 - below * least, 0.0))) if below else 0.0
         upper = (product + math.sqrt(max(product**2 - above * most, 0.0))) / most
         return self.difference / base, lower - 1, upper - 1
+
+
+def unknown(values: tuple[float, float], counts: tuple[int, int], method: str, **details: Any) -> Normal:
+    """Two values, of whose difference nothing more is known; NaN where an arm has none.
+
+    values, counts   of the baseline and of the other arm;   details   such as reason="empty_arm"
+    """
+    return Normal(
+        baseline=values[0], other=values[1], difference=values[1] - values[0], error=math.nan, n_baseline=counts[0],
+        n_other=counts[1], method=method, details=details,
+    )  # fmt: skip
+
+
+def lacking(counts: tuple[int, int]) -> str | None:
+    """Why so many units of two arms cannot be compared, or None."""
+    return "empty_arm" if not all(counts) else "few_units" if min(counts) < 2 else None

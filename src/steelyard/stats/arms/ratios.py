@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError
-from steelyard.stats.arms.contrast import Contrast, Normal
+from steelyard.stats.arms.contrast import Contrast, Normal, lacking, unknown
 from steelyard.stats.arms.shares import Trials
 from steelyard.stats.samples import ROUNDING, share
 
@@ -50,10 +50,9 @@ def ratio_contrast(
     (0.25, 0.6, 0.118, 'delta')
     """
     units = _Units.of(arm, numerator, denominator, places=(baseline, other), before=before, strata=strata)
-    values, counts = units.ratios, [int((~units.is_other).sum()), int(units.is_other.sum())]
-    reason = "empty_arm" if not all(counts) else "few_units" if min(counts) < 2 else None
-    if reason:
-        return _without_error(values, counts, {"reason": reason})
+    counts = int((~units.is_other).sum()), int(units.is_other.sum())
+    if reason := lacking(counts):
+        return unknown(units.ratios, counts, "delta", reason=reason)
     trials = Trials.of(units.is_other, units.numerator, units.denominator)
     if trials and (trials.are_rare or (trials.are_single and before is None and strata is None)):
         return trials.contrast()
@@ -146,7 +145,7 @@ class _Adjustment:
             values[side] = linearised(units.numerator[side], units.denominator[side])
         return values
 
-    def contrast(self, counts: list[int]) -> Contrast:
+    def contrast(self, counts: tuple[int, int]) -> Contrast:
         """The adjusted difference."""
         units, cells = self.units, _Cells.of(self.units.is_other, self.units.strata)
         whole = _Cells.of(units.is_other, None)
@@ -168,7 +167,7 @@ class _Adjustment:
         if units.n_winsorised is not None:
             details["winsorised"] = units.n_winsorised
         if square <= ROUNDING**2 * float((self.values**2).max()):
-            return _without_error(units.ratios, counts, details | {"reason": "no_variance"})
+            return unknown(units.ratios, counts, "delta", **details, reason="no_variance")
         if "rho" in details or units.strata is not None:
             details["variance_kept"] = square / plain
         if units.strata is not None:
@@ -247,11 +246,3 @@ class _Cells:
         """Welch's, of as many cells, less one for a covariate."""
         df = float(parts.sum() ** 2 / (parts**2 / (self.n - 1)).sum())
         return max(df - is_adjusted, 1.0)
-
-
-def _without_error(values: tuple[float, float], counts: list[int], details: dict[str, Any]) -> Normal:
-    """Two values, of whose difference nothing more is known."""
-    return Normal(
-        baseline=values[0], other=values[1], difference=values[1] - values[0], error=math.nan, n_baseline=counts[0],
-        n_other=counts[1], details=details,
-    )  # fmt: skip

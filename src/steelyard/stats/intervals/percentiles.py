@@ -152,8 +152,8 @@ class Percentile:
         ordered, n_effective = self.sample.ordered, self.n_effective(level)
         if not len(ordered):
             return -math.inf, math.inf
-        below, tail = _binomial(n_effective, self.p)[:-1], (1 - level) / 2
-        ranks = np.arange(1, n_effective + 1) * (len(ordered) + 1) / (n_effective + 1)
+        (first, below), tail = _binomial(n_effective, self.p), (1 - level) / 2
+        ranks = (first + np.arange(1, len(below) + 1)) * (len(ordered) + 1) / (n_effective + 1)
         low, high = (float(np.interp(share, below, ranks)) for share in (tail, 1 - tail))
         return (
             -math.inf if below[0] > tail else _at_rank(ordered, low)[0],
@@ -194,8 +194,8 @@ def _ends(ordered: Floats, p: float, level: float, n_effective: int) -> tuple[fl
     n = len(ordered)
     if n == 0:
         return -math.inf, math.inf
-    below = _binomial(n_effective, p)
-    first, last = (int(np.searchsorted(below, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
+    start, below = _binomial(n_effective, p)
+    first, last = (start + int(np.searchsorted(below, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
     per = n / n_effective
     low = float(ordered[math.floor(first * per) - 1]) if first >= 1 else -math.inf
     high = float(ordered[min(math.ceil((last + 1) * per), n) - 1]) if last < n_effective else math.inf
@@ -269,12 +269,20 @@ def _lengths(n_clusters: int, in_time: bool) -> list[int]:
     return [1 << power for power in range(most.bit_length())]
 
 
-def _binomial(n: int, p: float) -> Floats:
-    """(n + 1,) chance of at most k successes in n, for k from 0 to n."""
-    k = np.arange(1, n + 1)
+def _binomial(n: int, p: float) -> tuple[int, Floats]:
+    """The first number that is not beyond all chance, and the chance of at most k successes in n, for k from it on.
+
+    k is below n, and within 10 standard deviations and 50 of what is expected: beyond, the chance is below 1e-20.
+    """
+    expected, reach = n * p, 10 * math.sqrt(n * p * (1 - p)) + 50
+    first, last = max(math.floor(expected - reach), 0), min(math.ceil(expected + reach), n - 1)
+    k = np.arange(first + 1, last + 1)
     log_odds = math.log(p) - math.log1p(-p)
-    logs = np.concatenate(([0.0], np.cumsum(np.log((n - k + 1) / k) + log_odds))) + n * math.log1p(-p)
-    return np.asarray(np.minimum(np.cumsum(np.exp(logs)), 1.0))
+    start = n * math.log1p(-p)
+    if first:
+        start += math.lgamma(n + 1) - math.lgamma(first + 1) - math.lgamma(n - first + 1) + first * log_odds
+    logs = np.concatenate(([0.0], np.cumsum(np.log((n - k + 1) / k) + log_odds))) + start
+    return first, np.asarray(np.minimum(np.cumsum(np.exp(logs)), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
