@@ -15,7 +15,7 @@ covariate      units that were in another arm than the baseline before the start
 carry_over     primary metrics that differed before the start.  metrics; rows: metric, arm, baseline, value, p
 bots           units of bots, whose share differs by arm.  n, n_units; rows: arm, n, n_units
 overlap        one for each column of `other_arms`: whether its arms are independent of these.  column, n_units (in
-               both), share; rows: other, counts by arm
+               both), share; rows: other, and units of each arm by its name
 """
 
 from __future__ import annotations
@@ -220,6 +220,6 @@ def _overlaps(data: _Data) -> Iterator[Check]:
         counts = [(pl.col("arm") == place).sum().alias(arm) for place, arm in enumerate(data.config.arms)]
         table = both.group_by(pl.col(column).alias("other:")).agg(counts).sort("other:")
         p = independence(table.drop("other:").to_numpy())
-        rows = [{"other": row.pop("other:"), "counts": row} for row in table.rows(named=True)]
+        rows = [{"other": row.pop("other:"), **row} for row in table.rows(named=True)]
         values = {"column": column, "n_units": len(both), "share": _share(len(both), len(units))}
         yield Check("overlap", "careful" if p < MISMATCH_P else "well", p, values, rows[:_MOST_ROWS])

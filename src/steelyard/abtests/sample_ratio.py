@@ -26,9 +26,9 @@ def sample_ratio(units: pl.DataFrame, config: ExperimentConfig, code: str = "sam
     make up for it, is a caution.
 
     units    columns arm (place among the arms), day (of exposure), and the segments
-    Returns  values: counts and expected (by arm), segment and value (empty where it comes from no single one);
-             rows, those farthest away first: segment, value, counts by arm, p of its own, rest (p without it),
-             apart (p of both having the same shares)
+    Returns  values: counts and expected (by arm), segment (such as "browser=firefox" or "day=3", from 0; empty where it
+             comes from no single one); rows, those farthest away first: segment, units of each arm by its name, p of
+             its own, rest (p without it), apart (p of both having the same shares)
     """
     counts = _counts(units["arm"], len(config.arms))
     shares = list(config.arms.values())
@@ -44,7 +44,6 @@ def sample_ratio(units: pl.DataFrame, config: ExperimentConfig, code: str = "sam
         "counts": dict(zip(config.arms, counts, strict=True)),
         "expected": {arm: share * sum(counts) for arm, share in config.arms.items()},
         "segment": origin["segment"] if origin else "",
-        "value": origin["value"] if origin else "",
     }
     state: CheckState = "blocks" if is_off else "few" if few else "careful" if own else "well"
     rows = sorted(rows, key=lambda row: row["p"])[:_MOST_ROWS] if is_off or own else []
@@ -62,11 +61,12 @@ def _by_value(
     for value, arms in values.sort("n", "value", descending=[True, False])["value", "arm"].head(_MOST_VALUES).rows():
         own = _counts(pl.Series(arms), len(shares))
         rest = [n - m for n, m in zip(counts, own, strict=True)]
-        yield {
-            "segment": name, "value": value, "counts": dict(zip(config.arms, own, strict=True)),
-            "p": goodness_of_fit(own, shares), "rest": goodness_of_fit(rest, shares),
+        tests = {
+            "p": goodness_of_fit(own, shares),
+            "rest": goodness_of_fit(rest, shares),
             "apart": independence([own, rest]),
-        }  # fmt: skip
+        }
+        yield {"segment": f"{name}={value}", **dict(zip(config.arms, own, strict=True)), **tests}
 
 
 def _counts(arm: pl.Series, n_arms: int) -> list[int]:
