@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steelyard import plain, review
+    from steelyard.abtests.assigning import assign
     from steelyard.abtests.interleaving.pages import interleave
     from steelyard.base.errors import (
         DuplicateError,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "abtests.interleaving.pages": "interleave",
+    "abtests.assigning": "assign",
     "bench.bench": "Bench",
     "bench.run.load_tests": "load_test",
     "bench.run.rerankers": "bench_rerankers",
@@ -180,6 +182,7 @@ __all__ = [
     "Weighing",
     "__version__",
     "agreement",
+    "assign",
     "bench_rerankers",
     "calibrate",
     "check_logs",

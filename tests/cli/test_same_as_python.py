@@ -426,6 +426,14 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.gate("scores.json", baseline="keyword", margin=0.01, max_missing=0.1).text(lang="en", width=80),
         ),
     ],
+    "ab assign": [
+        (
+            "a-salt u1 u2 u3 --split old=9/new=1",
+            lambda: "".join(
+                f"{unit}\t{sy.assign('a-salt', unit, {'old': 0.9, 'new': 0.1})}\n" for unit in ("u1", "u2", "u3")
+            ),
+        ),
+    ],
     "measures": [("", lambda: measures_text(width=80)), ("P_5", lambda: measures_text("P_5", width=80))],
     "trec-eval": [
         ("-m map -q a.qrels a.run", lambda: "".join(trec_eval_texts("a.qrels", "a.run", ["map"], per_query=True))),

@@ -9,7 +9,20 @@ from typing import get_args
 from steelyard.base import defaults
 from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
 from steelyard.base.options import VERBS
-from steelyard.cli import benches, history, init, judges, logs, monitor, options, pipelines, questions, runs, trec_eval
+from steelyard.cli import (
+    ab,
+    benches,
+    history,
+    init,
+    judges,
+    logs,
+    monitor,
+    options,
+    pipelines,
+    questions,
+    runs,
+    trec_eval,
+)
 from steelyard.cli.parser import Command, argument, declared, flag, names, repeated
 
 _LOGS = argument(
@@ -587,6 +600,19 @@ COMMANDS = {
         ],
         history.wear, "steelyard.history.wear:wear", "steelyard.history.wear:Wear",
     ),
+    "ab assign": Command(
+        "Say which arm units are in: the same in every process and every language.",
+        [
+            argument("salt", help="Of the experiment: another salt deals the units out independently."),
+            argument("units", nargs="+", help="Ids of users, sessions or requests."),
+            argument(
+                "--split", default="50/50",
+                help="Weights of the arms, 90/10 or 1/1/1; or with names, control=90/new=10.",
+            ),
+            options.LANG,
+        ],
+        ab.assign, "steelyard.abtests.assigning:assign",
+    ),
     "bench rerank": Command(
         "Measure rerankers over the results of a first search, and say which one is worth having.",
         [
@@ -702,6 +728,7 @@ GROUPS = {
     "history": "What was measured before? Results over time, in a store.",
     "logs": "What does a service write down? Requests, clicks and answers, and what is wrong with them.",
     "questions": "Where do questions come from? From the traffic of a service.",
+    "ab": "Which one do users prefer? A/B tests: assigned, declared, analysed.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
@@ -715,7 +742,7 @@ SECTIONS = {
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),
-    "a running system": ("logs", "monitor"),
+    "a running system": ("logs", "monitor", "ab"),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

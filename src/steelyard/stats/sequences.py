@@ -27,12 +27,12 @@ _FARTHEST = 7.0
 
 
 def errors_at_any_time(n: float, n_tuned: float, level: float = 0.95) -> float:
-    """Half the width of an always-valid interval, in standard errors: 1.96 for a single look at 95 %, here more.
+    """Half the width of an always-valid interval, in standard errors: 1.96 for a single look at 95%, here more.
 
     n         independent units so far
     n_tuned   units for which the interval is as narrow as it can be, fixed before the first look: those expected at the
               horizon
-    Returns   a number above 3 for 95 %, which is least at n_tuned and grows slowly on either side
+    Returns   a number above 3 for 95%, which is least at n_tuned and grows slowly on either side
     Raises    InputError for numbers that are not above 0
     Source    the boundary of the mixture of Robbins (1970), in Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas,
               Time-uniform central limit theory and asymptotic confidence sequences, Annals of Statistics 2024
@@ -140,7 +140,7 @@ class Sequential:
         return {**self.contrast.details, "method": self.contrast.method, "n_tuned": self.n_tuned}
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Both ends; NaN where the contrast has none, and for less than some 2 % of the tuned units."""
+        """Both ends; NaN where the contrast has none, and for less than some 2% of the tuned units."""
         wider = self._level(level)
         return (math.nan, math.nan) if wider is None else self.contrast.interval(wider)
 
@@ -170,7 +170,7 @@ class Betting:
     """The mean of bounded values at any time, however few there are and however they are distributed.
 
     A player bets on the next value from the ones before it.  At the true mean no way to bet gains, so that a capital
-    which has grown 20-fold at any time refutes a mean at the level of 5 %, one-sided.
+    which has grown 20-fold at any time refutes a mean at the level of 5%, one-sided.
 
     values     (n,) in the order in which units came; between low and high
     low, high  between which values can be at all
