@@ -33,7 +33,7 @@ def effect(
 
 
 CTR = effect("ctr", "primary", "higher", "better", (0.3021, 0.3178), (0.0065, 0.0249), p=0.0008, adjusted=0.0008,
-             detectable=0.0131, method="cuped", details={"variance_kept": 0.64})  # fmt: skip
+             detectable=0.0131, method="cuped", details={"variance_kept": 0.64, "rho": 0.6})  # fmt: skip
 GUARDRAILS = [
     effect("latency_ms:p95", "guardrail", "lower", "not_worse", (1520.4, 1534.1), (-9.2, 36.6), p=0.0001,
            adjusted=0.0001, margin=76.02, method="percentile"),
@@ -43,17 +43,22 @@ GUARDRAILS = [
 REWRITES = effect("rewrites", "secondary", "lower", "none", (0.0, 0.0), details={"reason": "no_variance"})
 MRR = effect("click_mrr", "secondary", "higher", "unclear", (0.601, 0.604), (-0.004, 0.010), p=0.41, adjusted=0.82)
 UNEVEN = Check(
-    "sample_ratio", "blocks", 1.2e-9, {"where": "browser=firefox", "n": [10_420, 9_693]},
-    [{"segment": "browser=firefox", "n": 2_014, "expected": 2_417, "p": 3e-14},
-     {"segment": "browser=chrome", "n": 7_679, "expected": 7_640, "p": 0.52}],
+    "sample_ratio", "blocks", 1.2e-9,
+    {"counts": {"control": 10_420, "treatment": 9_693}, "expected": {"control": 10_056.5, "treatment": 10_056.5},
+     "segment": "browser", "value": "firefox"},
+    [{"segment": "browser", "value": "firefox", "counts": {"control": 2_820, "treatment": 2_014}, "p": 3e-14,
+      "rest": 0.52, "apart": 2e-11},
+     {"segment": "day", "value": "3", "counts": {"control": 371, "treatment": 340}, "p": 0.25, "rest": 4e-9,
+      "apart": 0.7}],
 )  # fmt: skip
 CHECKS = [
-    Check("carry_over", "careful", 0.012, {"metric": "ctr", "difference": 0.004}),
-    Check("sample_ratio", "well", 0.61),
-    Check("arms_of_unit", "well", values={"n": 12, "total": 20_125}),
-    Check("bots", "well", 0.44),
-    Check("overlap", "few"),
-]
+    Check("carry_over", "careful", 0.0002, {"metrics": ["ctr"]},
+          [{"metric": "ctr", "arm": "treatment", "baseline": 0.301, "value": 0.311, "p": 0.0002}]),
+    Check("sample_ratio", "well", 0.61, {"counts": {"control": 10_020, "treatment": 10_093}}),
+    Check("arms_of_unit", "well", values={"n": 12, "n_units": 20_125, "share": 12 / 20_125}),
+    Check("bots", "well", 0.44, {"n": 340, "n_units": 20_465}),
+    Check("overlap", "well", 0.3, {"column": "arm_layout", "n_units": 8_020, "share": 0.399}),
+]  # fmt: skip
 
 
 def days(effect: Effect, n: int = 28, *, running: bool = False, seed: int = 3) -> list[Effect]:

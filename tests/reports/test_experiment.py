@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -37,8 +38,9 @@ def effects_of(own: Experiment) -> Sequence[Mark]:
          "where 5.0% is allowed."),
         ("inconclusive", "Inconclusive: treatment. 10 of 28 days are there, and this analysis has one look, at the "
          "end. 18 days are left."),
-        ("blocked", "No verdict on treatment: the data are not sound. Sample ratio: Arms do not have the shares of "
-         "units that were declared (p < 0.001): what assigns, shows or logs treats them differently."),
+        ("blocked", "No verdict on treatment: the data are not sound. Sample ratio: Arms do not have the "
+         "units that their shares promise (p < 0.001): control 10,420, treatment 9,693, where control 10,056, "
+         "treatment 10,056 are expected. It comes from browser firefox: the others agree with the shares."),
     ],
 )  # fmt: skip
 def test_a_terminal_begins_with_the_decision_and_why(outcome: Outcome, first: str) -> None:
@@ -51,7 +53,8 @@ def test_a_terminal_begins_with_the_decision_and_why(outcome: Outcome, first: st
 
 def test_where_a_blocked_experiment_comes_apart_is_shown_in_place_of_effects() -> None:
     text = experiment("blocked").text(lang="en", width=80)
-    assert "browser=firefox   2,014      2,417   <0.001" in text
+    assert re.search(r"browser +firefox +2,820 +2,014 +<0.001", text)
+    assert re.search(r"day +10-08 +371 +340 +0.250", text)
     assert "+5.2%" not in text
     assert "The checks block every verdict" in experiment("blocked").text("markdown", lang="en")
 
@@ -136,9 +139,9 @@ def test_the_page_has_a_section_a_part_and_folds_what_only_few_read() -> None:
 
 def test_programs_get_everything() -> None:
     data = json.loads(experiment("blocked").text("json"))
-    assert data["checks"][0]["rows"][0]["segment"] == "browser=firefox"
+    assert data["checks"][0]["rows"][0]["value"] == "firefox"
     assert len(data["daily"]) == len(data["running"]) == 28
-    assert data["effects"][0]["details"] == {"variance_kept": 0.64}
+    assert data["effects"][0]["details"] == {"variance_kept": 0.64, "rho": 0.6}
 
 
 @NO_CHROMIUM

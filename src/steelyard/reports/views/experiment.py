@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from steelyard.abtests.experiment import Check, Effect, EffectVerdict, Experiment
 from steelyard.reports.views.cautions import careful
@@ -16,9 +14,11 @@ from steelyard.reports.views.experiment_words import (
     change_texts,
     check_text,
     check_title,
+    day_text,
     facts_text,
     is_relative,
     metric_text,
+    origin_texts,
     outcome_text,
     reason_texts,
     registration_text,
@@ -26,7 +26,7 @@ from steelyard.reports.views.experiment_words import (
     value_text,
 )
 from steelyard.reports.views.logs import troubles_sheet
-from steelyard.reports.views.numbers import amount, count, p_text
+from steelyard.reports.views.numbers import amount, count, number, p_text
 from steelyard.reports.views.picture import Course, Intervals, Kind, Mark, described
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
 from steelyard.reports.visible import single_line
@@ -130,7 +130,7 @@ def days_sheet(experiment: Experiment, words: Words) -> Sheet:
         return "–" if own is None else change_text(own, words)
 
     columns = [
-        Column[Effect](words("ab.head.day"), lambda effect: day_text(experiment, effect)),
+        Column[Effect](words("ab.head.day"), lambda effect: day_text(experiment, effect.day or 0)),
         Column[Effect](words("ab.head.metric"), metric_text),
         *_arm(experiment, words),
         Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
@@ -140,18 +140,12 @@ def days_sheet(experiment: Experiment, words: Words) -> Sheet:
     return sheet_of(experiment.daily, columns, n_labels=2)
 
 
-def day_text(experiment: Experiment, effect: Effect) -> str:
-    """The month and day of an effect of one day."""
-    first = experiment.start.astimezone(ZoneInfo(experiment.timezone))
-    return f"{first + timedelta(days=effect.day or 0):%m-%d}"
-
-
 def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
     """A row a metric and arm: how it was computed, of how many units, and what they can show."""
 
     def details(effect: Effect) -> str:
         texts = [
-            words(f"ab.detail.{name}", value=value_text("share", value, words))
+            words(f"ab.detail.{name}", value=count(value) if isinstance(value, int) else number(value, 2))
             for name, value in effect.details.items()
             if f"ab.detail.{name}" in words
         ]
@@ -168,36 +162,45 @@ def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
     return sheet_of(experiment.effects, columns)
 
 
-def checks_sheet(checks: Sequence[Check], words: Words) -> Sheet:
+def checks_sheet(experiment: Experiment, words: Words) -> Sheet:
     """A row a check: its state, p, and what it says."""
     columns = [
         Column[Check](words("ab.head.check"), lambda check: check_title(check, words)),
         Column[Check](words("ab.head.state"), lambda check: words(f"ab.state.{check.state}")),
         Column[Check](words("ab.head.p_check"), lambda check: p_text(check.p), optional=True),
-        Column[Check](words("ab.head.text"), lambda check: check_text(check, words)),
+        Column[Check](words("ab.head.text"), lambda check: check_text(check, experiment, words)),
     ]
-    return sheet_of(checks, columns)
+    return sheet_of(experiment.checks, columns)
 
 
 def origin_sheets(experiment: Experiment, words: Words) -> list[Sheet]:
     """Where what a check says comes from: a sheet for each check that is not well and has rows."""
     checks = [check for check in experiment.checks if check.rows and check.state in ("blocks", "careful")]
-    return [rows_sheet(check, words) for check in checks]
+    return [rows_sheet(check, experiment, words) for check in checks]
 
 
-def rows_sheet(check: Check, words: Words) -> Sheet:
-    """The rows of a check."""
+def rows_sheet(check: Check, experiment: Experiment, words: Words) -> Sheet:
+    """The rows of a check; counts by arm are columns."""
+    rows = [_flat(row, experiment, words) for row in check.rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    heads = [words(f"ab.rows.{name}") if f"ab.rows.{name}" in words else single_line(name) for name in names]
+    return Sheet(heads, [[row.get(name, "–") for name in names] for row in rows])
 
-    def head(name: str) -> str:
-        key = f"ab.rows.{name}"
-        return words(key) if key in words else single_line(name)
 
-    def cell(name: str, value: Any) -> str:
-        return count(value) if isinstance(value, int) else str(value_text(name, value, words))
+def _flat(row: Mapping[str, Any], experiment: Experiment, words: Words) -> dict[str, str]:
+    """The cells of a row by name."""
+    values = {key: part for name, value in row.items() for key, part in _parts(name, value)}
+    if "segment" in row:
+        values["segment"], values["value"] = origin_texts(row, experiment, words)
+    return {
+        name: count(value) if isinstance(value, int) else str(value_text(name, value, words))
+        for name, value in values.items()
+    }
 
-    names = list(dict.fromkeys(name for row in check.rows for name in row))
-    rows = [[cell(name, row[name]) if row.get(name) is not None else "–" for name in names] for row in check.rows]
-    return Sheet([head(name) for name in names], rows)
+
+def _parts(name: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """A value by its name; or those of a mapping by theirs."""
+    return value.items() if isinstance(value, Mapping) else [(name, value)]
 
 
 def excluded_sheet(experiment: Experiment, words: Words) -> Sheet:
@@ -245,10 +248,7 @@ def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
     others = [effect for effect in experiment.effects if effect.role != "guardrail"]
     parts: dict[str, tuple[list[str], list[Sheet]]] = {
         "guardrails": ([words("ab.note.guardrails")], [effects_sheet(experiment, guardrails, words)]),
-        "checks": (
-            [words("ab.note.checks")],
-            [checks_sheet(experiment.checks, words), *origin_sheets(experiment, words)],
-        ),
+        "checks": ([words("ab.note.checks")], [checks_sheet(experiment, words), *origin_sheets(experiment, words)]),
         "days": ([_days_text(experiment, words)], [days_sheet(experiment, words)]),
         "segments": ([], [segments_sheet(experiment, words)]),
         "methods": ([words("ab.note.adjusted")], [methods_sheet(experiment, words)]),
@@ -342,7 +342,7 @@ def _course(effects: Sequence[Effect], name: str, experiment: Experiment, words:
         metric = words("ab.of_arm", arm=single_line(effects[0].arm), metric=metric)
     points = [
         Mark(
-            day_text(experiment, effect),
+            day_text(experiment, effect.day or 0),
             *ends(effect),
             change_text(effect, words),
             "plain" if is_joined else _KINDS[effect.verdict],
@@ -379,7 +379,7 @@ def experiment_data(experiment: Experiment, words: Words) -> dict[str, Any]:
             for decision in experiment.decisions
         ],
         "effects": [asdict(effect) for effect in experiment.effects],
-        "checks": [{**asdict(check), "in_words": check_text(check, words)} for check in experiment.checks],
+        "checks": [{**asdict(check), "in_words": check_text(check, experiment, words)} for check in experiment.checks],
         "segments": [asdict(effect) for effect in experiment.segments],
         "daily": [asdict(effect) for effect in experiment.daily],
         "running": [asdict(effect) for effect in experiment.running],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from steelyard.abtests.experiment import Check, Decision, Effect, Experiment
 from steelyard.base.notes import Note
@@ -18,8 +20,8 @@ from steelyard.reports.words import Words
 
 _LOWER, _MOST_NAMED = " ↓", 3
 _EARLY = ("horizon_not_reached", "few_days")
-_SHARES = ("share", "alpha", "level")
-"""Values of reasons and checks that are shares."""
+_SHARES, _PROBABILITIES = ("share", "alpha", "level"), ("p", "rest", "apart")
+"""Values of reasons and checks that are shares, or p."""
 
 
 def metric_text(effect: Effect) -> str:
@@ -96,7 +98,9 @@ def _reason_texts(note: Note, arm: str, experiment: Experiment, words: Words) ->
     if isinstance(n := note.values.get("n"), int):
         values["units"] = units_text(experiment, n, words)
     if (check := _check_of(experiment, note.values.get("check"))) is not None:
-        values |= {"title": check_title(check, words), "text": check_text(check, words)}
+        values |= {"title": check_title(check, words), "text": check_text(check, experiment, words)}
+    if note.code == "no_test":
+        values["why"] = values.get("why") or words("ab.why.unknown")
     yield _filled(f"ab.reason.{note.code}", note.code, values, words)
     if note.code == "not_shown" and math.isfinite(note.values.get("detectable", math.nan)):
         yield words("ab.can_show", detectable=values["detectable"])
@@ -128,10 +132,29 @@ def check_title(check: Check, words: Words) -> str:
     return words(key) if key in words else single_line(check.code)
 
 
-def check_text(check: Check, words: Words) -> str:
-    """What a check says."""
+def check_text(check: Check, experiment: Experiment, words: Words) -> str:
+    """What a check says; of shares of units, where a mismatch comes from, too."""
     values = {"p": p_text(check.p, sign=True), **_values(check.values, words)}
-    return _filled(f"ab.check.{check.code}.{check.state}", check.code, values, words)
+    text = _filled(f"ab.check.{check.code}.{check.state}", check.code, values, words)
+    if "segment" not in check.values or check.state not in ("blocks", "careful"):
+        return text
+    segment, value = origin_texts(check.values, experiment, words)
+    key = check.state if segment else "somewhere"
+    return words("scores.between").join([text, words(f"ab.check_from.{key}", segment=segment, value=value)])
+
+
+def origin_texts(row: Mapping[str, Any], experiment: Experiment, words: Words) -> tuple[str, str]:
+    """A segment and its value, or a day and its date; both are empty where there is none."""
+    segment, value = single_line(str(row["segment"])), single_line(str(row["value"]))
+    if segment == "day":
+        return words("ab.rows.day"), day_text(experiment, int(value))
+    return segment, value or words("ab.check_from.none") if segment else ""
+
+
+def day_text(experiment: Experiment, day: int) -> str:
+    """The month and day of a day since the start."""
+    first = experiment.start.astimezone(ZoneInfo(experiment.timezone))
+    return f"{first + timedelta(days=day):%m-%d}"
 
 
 def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
@@ -141,7 +164,7 @@ def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
         yield words("ab.note.changed", n=len(experiment.changed), names=names)
     for check in experiment.checks:
         if check.state == "careful":
-            yield words("ab.check.plain", title=check_title(check, words), text=check_text(check, words))
+            yield words("ab.check.plain", title=check_title(check, words), text=check_text(check, experiment, words))
     yield from (note_text(note, words) for note in experiment.notes)
     if lost := [trouble for trouble in experiment.troubles if trouble.is_fatal]:
         listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
@@ -171,11 +194,18 @@ def value_text(name: str, value: Any, words: Words) -> Any:
     if isinstance(value, str):
         key = f"ab.{name}.{value}"
         return words(key) if key in words else single_line(value)
+    if isinstance(value, Mapping):
+        return words.listed([f"{single_line(own)} {count_text(n)}" for own, n in value.items()])
     if isinstance(value, list | tuple):
-        return words.listed([str(value_text(name, own, words)) for own in value])
+        return words.listed([str(value_text(name, own, words)) for own in value]) or "–"
     if isinstance(value, float):
-        return p_text(value) if name == "p" else percent(value, 1) if name in _SHARES else amount(value)
+        return p_text(value) if name in _PROBABILITIES else percent(value, 1) if name in _SHARES else amount(value)
     return value
+
+
+def count_text(n: float) -> str:
+    """A number of units, whole or expected."""
+    return count(round(n))
 
 
 def _filled(key: str, code: str, values: Mapping[str, Any], words: Words) -> str:
