@@ -36,7 +36,7 @@ CTR = effect("ctr", "primary", "higher", "better", (0.3021, 0.3178), (0.0065, 0.
              detectable=0.0131, method="cuped", details={"variance_kept": 0.64, "rho": 0.6})  # fmt: skip
 GUARDRAILS = [
     effect("latency_ms:p95", "guardrail", "lower", "not_worse", (1520.4, 1534.1), (-9.2, 36.6), p=0.0001,
-           adjusted=0.0001, margin=76.02, method="percentile"),
+           adjusted=0.0001, margin=76.02, method="percentile", details={"worth": [6_120.4, 6_093.1]}),
     effect("abandonment", "guardrail", "lower", "unclear", (0.412, 0.4166), (-0.0011, 0.0103), p=0.16, adjusted=0.16,
            margin=0.00824),
 ]  # fmt: skip
@@ -45,11 +45,9 @@ MRR = effect("click_mrr", "secondary", "higher", "unclear", (0.601, 0.604), (-0.
 UNEVEN = Check(
     "sample_ratio", "blocks", 1.2e-9,
     {"counts": {"control": 10_420, "treatment": 9_693}, "expected": {"control": 10_056.5, "treatment": 10_056.5},
-     "segment": "browser", "value": "firefox"},
-    [{"segment": "browser", "value": "firefox", "counts": {"control": 2_820, "treatment": 2_014}, "p": 3e-14,
-      "rest": 0.52, "apart": 2e-11},
-     {"segment": "day", "value": "3", "counts": {"control": 371, "treatment": 340}, "p": 0.25, "rest": 4e-9,
-      "apart": 0.7}],
+     "segment": "browser=firefox"},
+    [{"segment": "browser=firefox", "control": 2_820, "treatment": 2_014, "p": 3e-14, "rest": 0.52, "apart": 2e-11},
+     {"segment": "day=3", "control": 371, "treatment": 340, "p": 0.25, "rest": 4e-9, "apart": 0.7}],
 )  # fmt: skip
 CHECKS = [
     Check("carry_over", "careful", 0.0002, {"metrics": ["ctr"]},

@@ -40,7 +40,7 @@ def effects_of(own: Experiment) -> Sequence[Mark]:
          "end. 18 days are left."),
         ("blocked", "No verdict on treatment: the data are not sound. Sample ratio: Arms do not have the "
          "units that their shares promise (p < 0.001): control 10,420, treatment 9,693, where control 10,056, "
-         "treatment 10,056 are expected. It comes from browser firefox: the others agree with the shares."),
+         "treatment 10,056 are expected. It comes from browser=firefox: the others agree with the shares."),
     ],
 )  # fmt: skip
 def test_a_terminal_begins_with_the_decision_and_why(outcome: Outcome, first: str) -> None:
@@ -53,8 +53,8 @@ def test_a_terminal_begins_with_the_decision_and_why(outcome: Outcome, first: st
 
 def test_where_a_blocked_experiment_comes_apart_is_shown_in_place_of_effects() -> None:
     text = experiment("blocked").text(lang="en", width=80)
-    assert re.search(r"browser +firefox +2,820 +2,014 +<0.001", text)
-    assert re.search(r"day +10-08 +371 +340 +0.250", text)
+    assert re.search(r"browser=firefox +2,820 +2,014 +<0.001", text)
+    assert re.search(r"the day 10-08 +371 +340 +0.250", text)
     assert "+5.2%" not in text
     assert "The checks block every verdict" in experiment("blocked").text("markdown", lang="en")
 
@@ -76,6 +76,12 @@ def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -
         assert text in experiment(registered=registered, checks=[], troubles=()).text(lang="en")
     page = experiment(changed={"difference": ("2%", "5%")}).text("markdown", lang="en")
     assert "| difference | 2% | 5% |" in page
+
+
+def test_how_each_effect_was_computed_is_said() -> None:
+    page = experiment().text("markdown", lang="en")
+    assert "| percentile, clustered by unit | worth 6,120, 6,093 independent requests |" in page
+    assert "| variance × 0.64; correlation with the time before 0.60 |" in page
 
 
 def test_codes_of_another_version_are_shown_as_data() -> None:
@@ -139,7 +145,7 @@ def test_the_page_has_a_section_a_part_and_folds_what_only_few_read() -> None:
 
 def test_programs_get_everything() -> None:
     data = json.loads(experiment("blocked").text("json"))
-    assert data["checks"][0]["rows"][0]["value"] == "firefox"
+    assert data["checks"][0]["rows"][0]["segment"] == "browser=firefox"
     assert len(data["daily"]) == len(data["running"]) == 28
     assert data["effects"][0]["details"] == {"variance_kept": 0.64, "rho": 0.6}
 

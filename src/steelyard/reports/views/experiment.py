@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,14 +14,15 @@ from steelyard.reports.views.experiment_words import (
     change_texts,
     check_text,
     check_title,
+    count_text,
     day_text,
     facts_text,
     is_relative,
     metric_text,
-    origin_texts,
     outcome_text,
     reason_texts,
     registration_text,
+    segment_text,
     size_text,
     value_text,
 )
@@ -145,7 +146,7 @@ def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
 
     def details(effect: Effect) -> str:
         texts = [
-            words(f"ab.detail.{name}", value=count(value) if isinstance(value, int) else number(value, 2))
+            words(f"ab.detail.{name}", value=_detail_text(value, words))
             for name, value in effect.details.items()
             if f"ab.detail.{name}" in words
         ]
@@ -160,6 +161,13 @@ def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
         Column[Effect](words("ab.head.details"), details, optional=True),
     ]
     return sheet_of(experiment.effects, columns)
+
+
+def _detail_text(value: Any, words: Words) -> str:
+    """A count, a number, or counts of both arms."""
+    if isinstance(value, list | tuple):
+        return words.listed([count_text(own) for own in value])
+    return number(value, 2) if isinstance(value, float) else str(value_text("", value, words))
 
 
 def checks_sheet(experiment: Experiment, words: Words) -> Sheet:
@@ -180,27 +188,21 @@ def origin_sheets(experiment: Experiment, words: Words) -> list[Sheet]:
 
 
 def rows_sheet(check: Check, experiment: Experiment, words: Words) -> Sheet:
-    """The rows of a check; counts by arm are columns."""
-    rows = [_flat(row, experiment, words) for row in check.rows]
+    """The rows of a check."""
+    rows = [_cells(row, experiment, words) for row in check.rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     heads = [words(f"ab.rows.{name}") if f"ab.rows.{name}" in words else single_line(name) for name in names]
-    return Sheet(heads, [[row.get(name, "–") for name in names] for row in rows])
+    spare = [place for name in ("rest", "apart") for place, own in enumerate(names) if own == name]
+    return Sheet(heads, [[row.get(name, "–") for name in names] for row in rows], spare=spare)
 
 
-def _flat(row: Mapping[str, Any], experiment: Experiment, words: Words) -> dict[str, str]:
+def _cells(row: Mapping[str, Any], experiment: Experiment, words: Words) -> dict[str, str]:
     """The cells of a row by name."""
-    values = {key: part for name, value in row.items() for key, part in _parts(name, value)}
-    if "segment" in row:
-        values["segment"], values["value"] = origin_texts(row, experiment, words)
-    return {
+    cells = {
         name: count(value) if isinstance(value, int) else str(value_text(name, value, words))
-        for name, value in values.items()
+        for name, value in row.items()
     }
-
-
-def _parts(name: str, value: Any) -> Iterable[tuple[str, Any]]:
-    """A value by its name; or those of a mapping by theirs."""
-    return value.items() if isinstance(value, Mapping) else [(name, value)]
+    return cells | ({"segment": segment_text(row["segment"], experiment, words)} if "segment" in row else {})
 
 
 def excluded_sheet(experiment: Experiment, words: Words) -> Sheet:

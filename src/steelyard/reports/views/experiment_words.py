@@ -138,17 +138,19 @@ def check_text(check: Check, experiment: Experiment, words: Words) -> str:
     text = _filled(f"ab.check.{check.code}.{check.state}", check.code, values, words)
     if "segment" not in check.values or check.state not in ("blocks", "careful"):
         return text
-    segment, value = origin_texts(check.values, experiment, words)
-    key = check.state if segment else "somewhere"
-    return words("scores.between").join([text, words(f"ab.check_from.{key}", segment=segment, value=value)])
+    segment = check.values["segment"]
+    origin = words(
+        f"ab.check_from.{check.state if segment else 'somewhere'}", segment=segment_text(segment, experiment, words)
+    )
+    return words("scores.between").join([text, origin])
 
 
-def origin_texts(row: Mapping[str, Any], experiment: Experiment, words: Words) -> tuple[str, str]:
-    """A segment and its value, or a day and its date; both are empty where there is none."""
-    segment, value = single_line(str(row["segment"])), single_line(str(row["value"]))
-    if segment == "day":
-        return words("ab.rows.day"), day_text(experiment, int(value))
-    return segment, value or words("ab.check_from.none") if segment else ""
+def segment_text(segment: str, experiment: Experiment, words: Words) -> str:
+    """A segment such as "browser=firefox", or the date of a day."""
+    name, _, value = single_line(segment).partition("=")
+    if name == "day" and value.isdecimal():
+        return words("ab.check_from.day", day=day_text(experiment, int(value)))
+    return f"{name}={value or words('ab.check_from.none')}" if name else ""
 
 
 def day_text(experiment: Experiment, day: int) -> str:
