@@ -27,6 +27,7 @@ from benchmarks.simulated.histories import alarm_table, history_table, lucky_bas
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.judged_samples import judged_sample_table
+from benchmarks.simulated.launches import launch_table
 from benchmarks.simulated.leads import lead_table
 from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
@@ -91,6 +92,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "since-when": since_table,
     "drawing": drawing_table,
     "causes": cause_table,
+    "launches": launch_table,
     "series": series_table,
     "quiet-days": quiet_days_table,
 }

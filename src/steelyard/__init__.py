@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steelyard import plain, review
+    from steelyard.abtests.analysing import analyse_experiment
     from steelyard.abtests.assigning import assign
+    from steelyard.abtests.config import ExperimentConfig
+    from steelyard.abtests.experiment import Experiment
     from steelyard.abtests.interleaving.pages import interleave
+    from steelyard.abtests.registration import register_experiment
     from steelyard.base.errors import (
         DuplicateError,
         InputError,
@@ -77,6 +81,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "abtests.interleaving.pages": "interleave",
     "abtests.assigning": "assign",
+    "abtests.analysing": "analyse_experiment",
+    "abtests.config": "ExperimentConfig",
+    "abtests.experiment": "Experiment",
+    "abtests.registration": "register_experiment",
     "bench.bench": "Bench",
     "bench.run.load_tests": "load_test",
     "bench.run.rerankers": "bench_rerankers",
@@ -150,6 +158,8 @@ __all__ = [
     "DrawnQuestions",
     "DuplicateError",
     "Entry",
+    "Experiment",
+    "ExperimentConfig",
     "Gate",
     "Grades",
     "InputError",
@@ -182,6 +192,7 @@ __all__ = [
     "Weighing",
     "__version__",
     "agreement",
+    "analyse_experiment",
     "assign",
     "bench_rerankers",
     "calibrate",
@@ -208,6 +219,7 @@ __all__ = [
     "questions_from_logs",
     "rate",
     "read_logs",
+    "register_experiment",
     "report",
     "review",
     "run",

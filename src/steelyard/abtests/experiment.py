@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 import polars as pl
+import polars.selectors as cs
 
 from steelyard.base.notes import Note
 from steelyard.base.result import Result
@@ -158,7 +159,7 @@ class Experiment(Result):
             {name: getattr(effect, name) for name in EFFECTS}
             for effect in (*self.effects, *self.segments, *self.daily, *self.running)
         ]
-        return pl.DataFrame(rows, schema=EFFECTS)
+        return pl.DataFrame(rows, schema=EFFECTS).with_columns(cs.float().fill_nan(None))
 
 
 EFFECTS = pl.Schema(

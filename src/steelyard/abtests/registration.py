@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,20 +91,25 @@ def fingerprint(config: ExperimentConfig) -> str:
     return hashlib.sha256(json.dumps(_settings(config), sort_keys=True).encode()).hexdigest()
 
 
+def settings_text(config: ExperimentConfig) -> dict[str, str]:
+    """All settings as text, by name; those that are empty are left out."""
+    return {name: _text(value) for name, value in _settings(config).items() if value not in (None, [], {}, "")}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {item}" for name, item in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _settings(config: ExperimentConfig) -> dict[str, Any]:
     """All settings as JSON; the arms as a list, since their order counts."""
     settings = config.model_dump(mode="json")
-    for name in ("difference", "guardrail", "before"):
-        settings[name] = _written(getattr(config, name))
+    settings["difference"] = str(config.difference)
+    settings["before"] = f"{config.before / timedelta(days=1):g}d"
+    settings["guardrail"] = [f"{item.metric} by {item.margin} (alpha {item.alpha:g})" for item in config.guardrail]
     settings["arms"] = [f"{name} = {share:g}" for name, share in config.arms.items()]
     return settings
-
-
-def _written(value: object) -> Any:
-    """A setting as a person writes it."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [f"{item.metric} by {item.margin} (alpha {item.alpha:g})" for item in value]
-    return str(value)
 
 
 def _path(config: ExperimentConfig) -> Path | None:

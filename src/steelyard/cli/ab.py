@@ -1,4 +1,4 @@
-"""The commands of A/B tests."""
+"""The commands of A/B tests: plan, assign, register, analyse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from steelyard.reports.visible import single_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from steelyard.abtests.experiment import Experiment
     from steelyard.cli.calls import Call
+
+STATUS = {"ship": 0, "do_not_ship": 1, "inconclusive": 3, "blocked": 3}
+"""Exit status by the outcome of the decision; what cannot be analysed is 2, as everywhere."""
 
 
 def assign(call: Call, salt: str, units: list[str], *, split: str) -> None:
@@ -16,3 +22,18 @@ def assign(call: Call, salt: str, units: list[str], *, split: str) -> None:
 
     for unit, arm in zip(units, call.function(salt, units, parse_split(split)), strict=True):
         print(f"{single_line(unit)}\t{single_line(arm)}")
+
+
+def register(call: Call, experiment: Path) -> None:
+    """Write what was declared beside the declaration, and say where."""
+    registered = call.function(experiment)
+    code = "ab.registered_late" if registered.is_late else "ab.registered"
+    print(call.words(code, path=registered.path, fingerprint=registered.fingerprint[:12]))
+
+
+def analyse(call: Call, experiment: Path, logs: list[str]) -> int:
+    """Analyse a test and return the status of its decision: that of the best arm."""
+    result: Experiment = call.function(experiment, logs)
+    page = ["ab", "analyse", str(experiment), *logs, "-o", f"{result.name}.html"]
+    call.write(result, following=page if call.output is None else [])
+    return min(STATUS[decision.outcome] for decision in result.decisions)

@@ -550,6 +550,22 @@ COMMANDS = {
         ],
         monitor.monitor, "steelyard.monitoring.watching:monitor", "steelyard.monitoring.looking:Look",
     ),
+    "ab register": Command(
+        "Register the declaration of an A/B test before it starts: its fingerprint, beside the file.",
+        [
+            argument("experiment", type=Path, reads=True, help="experiment.toml: what is tested, and how."),
+            options.LANG,
+        ],
+        ab.register, "steelyard.abtests.registration:register_experiment",
+    ),
+    "ab analyse": Command(
+        "Analyse an A/B test by its declaration: checks of the data, effects, and a decision with its reasons.",
+        [
+            argument("experiment", type=Path, reads=True, help="experiment.toml, as it was registered."), _LOGS,
+            options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        ab.analyse, "steelyard.abtests.analysing:analyse_experiment", "steelyard.abtests.experiment:Experiment",
+    ),
     "history trend": Command(
         "Show how a measure went over time, and where its level changed.",
         [
@@ -728,7 +744,7 @@ GROUPS = {
     "history": "What was measured before? Results over time, in a store.",
     "logs": "What does a service write down? Requests, clicks and answers, and what is wrong with them.",
     "questions": "Where do questions come from? From the traffic of a service.",
-    "ab": "Which one do users prefer? A/B tests: assigned, declared, analysed.",
+    "ab": "Which one do users prefer? A/B tests: planned, assigned, registered and analysed.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""

@@ -1,0 +1,104 @@
+"""The analysis of an A/B test: its declaration, its data and their checks, effects, and the decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from statistics import NormalDist
+
+from steelyard.abtests.checks import check_data
+from steelyard.abtests.config import ExperimentConfig
+from steelyard.abtests.decision import decisions
+from steelyard.abtests.effects import measured
+from steelyard.abtests.experiment import Check, Effect, Experiment
+from steelyard.abtests.exposing import experiment_columns, exposures
+from steelyard.abtests.registration import Registration, registration, settings_text
+from steelyard.traffic.logs import Logs
+from steelyard.traffic.reading import read_logs
+from steelyard.traffic.schema import IMPRESSIONS
+
+NOVELTY = 0.01
+"""Level at which a gain that fades, or grows, is said."""
+_WEEK = 7
+_DECISIVE = ("analysis", "alpha")
+"""Settings that may not be changed once data were seen: no level holds after that."""
+_ORDER = {"blocks": 0, "careful": 1, "few": 2, "well": 3}
+
+
+def analyse_experiment(
+    experiment: ExperimentConfig | str | Path, logs: Logs | str | Path | Sequence[str | Path], *,
+    now: datetime | None = None,
+) -> Experiment:  # fmt: skip
+    """Analyse an A/B test by its declaration: checks of the data first, then effects, then what to do.
+
+    experiment   its declaration, or the path of experiment.toml
+    logs         of the service, or files and folders as of `read_logs`, with the columns that the declaration names
+    now          as of `read_logs`
+    Raises       InputError for a declaration or logs that cannot be read, metrics and columns that there are not
+    """
+    config = experiment if isinstance(experiment, ExperimentConfig) else ExperimentConfig.read(experiment)
+    if not isinstance(logs, Logs):
+        logs = read_logs(logs, segments=further_columns(config), timezone=config.timezone, now=now)
+    exposed = exposures(logs, config)
+    found = measured(exposed, config)
+    registered = registration(config)
+    checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *novelty_checks(found.daily)]
+    checks.sort(key=lambda check: _ORDER[check.state])
+    arm = exposed.arm
+    return Experiment(
+        name=config.name, analysis=config.analysis, alpha=config.alpha, power=config.power, start=exposed.start,
+        end=exposed.end, n_days=exposed.n_days, horizon=config.days, arms=dict(config.arms),
+        units=[int((arm == place).sum()) for place in range(len(config.arms))],
+        decisions=decisions(exposed, config, checks, found.effects, found.running), effects=found.effects,
+        checks=checks, fingerprint=registered.fingerprint, segments=found.segments, daily=found.daily,
+        running=found.running, changed=registered.changed, registered=registered.registered,
+        excluded=exposed.excluded, troubles=logs.troubles, timezone=config.timezone, n_requests=exposed.n_requests,
+        unit=config.unit, declaration=settings_text(config),
+    )  # fmt: skip
+
+
+def further_columns(config: ExperimentConfig) -> list[str]:
+    """Columns of impressions beyond the schema that a declaration names, to be read from files."""
+    return [name for name in experiment_columns(config) if name not in IMPRESSIONS]
+
+
+def declaration_check(registered: Registration, config: ExperimentConfig) -> Check:
+    """Whether the declaration is the one that was registered before the start."""
+    values = {
+        "fingerprint": registered.fingerprint[:12], "registered": registered.registered,
+        "is_late": registered.is_late, "changed": sorted(registered.changed), "start": config.begins,
+    }  # fmt: skip
+    rows = [{"setting": name, "then": then, "now": now} for name, (then, now) in registered.changed.items()]
+    if registered.registered is not None and any(name in _DECISIVE for name in registered.changed):
+        state = "blocks"
+    else:
+        is_well = registered.registered is not None and not registered.is_late and not rows
+        state = "well" if is_well else "careful"
+    return Check("declaration", state, values=values, rows=rows)
+
+
+def novelty_checks(daily: Sequence[Effect]) -> list[Check]:
+    """Whether a gain of the first week is another one later; of whole weeks, so that weekdays do not matter."""
+    checks = list[Check]()
+    for metric, arm in dict.fromkeys((effect.metric, effect.arm) for effect in daily):
+        own = [effect for effect in daily if (effect.metric, effect.arm) == (metric, arm)]
+        n = len(own) // _WEEK * _WEEK
+        if n < 2 * _WEEK:
+            continue
+        first, later = _mean(own[:_WEEK]), _mean(own[_WEEK:n])
+        error = math.hypot(first[1], later[1])
+        if not error > 0:
+            continue
+        p = 2 * NormalDist().cdf(-abs(later[0] - first[0]) / error)
+        values = {"metric": metric, "arm": arm, "first": first[0], "later": later[0]}
+        checks.append(Check("novelty", "careful" if p < NOVELTY else "well", p, values))
+    return checks
+
+
+def _mean(effects: Sequence[Effect]) -> tuple[float, float]:
+    """Mean difference of some days, with its error as if days had no users in common, which makes it too large."""
+    n = len(effects)
+    error = math.sqrt(math.fsum(effect.error**2 for effect in effects)) / n
+    return math.fsum(effect.difference for effect in effects) / n, error

@@ -1,0 +1,261 @@
+"""Effects: every metric of an experiment, each arm against the baseline, with the test that its role asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+
+from steelyard.abtests.config import Amount, ExperimentConfig, Guardrail
+from steelyard.abtests.experiment import Effect, EffectVerdict, Role
+from steelyard.abtests.exposures import Exposures, Percentiles, Sums
+from steelyard.base.arrays import Ints
+from steelyard.base.errors import InputError, quoted
+from steelyard.stats.arms.contrast import Contrast
+from steelyard.stats.arms.percentiles import percentile_contrast
+from steelyard.stats.arms.ratios import ratio_contrast
+from steelyard.stats.sequences import Sequential
+from steelyard.stats.tests.corrections import correct
+from steelyard.traffic.series import Better
+
+_NORMAL = NormalDist()
+_STEPS = 60
+_MOST_DAYS, _MOST_VALUES = 60, 20
+_LEAST_P = 1e-12
+_NO_ARM, _Z = -1, 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The effects of an experiment: those of all units and days, by segment, by day, and up to each day."""
+
+    effects: Sequence[Effect]
+    segments: Sequence[Effect]
+    daily: Sequence[Effect]
+    running: Sequence[Effect]
+
+
+def measured(exposures: Exposures, config: ExperimentConfig) -> Measured:
+    """Effects of all metrics.
+
+    Primary metrics, over all arms, are one family by Holm, secondary ones another, segments a third; a guardrail is
+    tested at its own level, and days are shown as they are.
+    """
+    scale = _Scale(exposures, config)
+    scale.check_directions()
+    effects = [
+        *scale.family("primary", config.primary), *scale.guardrails(), *scale.family("secondary", config.secondary)
+    ]  # fmt: skip
+    return Measured(effects, scale.segments(), scale.by_day(), scale.up_to_days())
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    exposures: Exposures
+    config: ExperimentConfig
+
+    @property
+    def arms(self) -> list[tuple[int, str]]:
+        """Place and name of each arm but the baseline."""
+        return list(enumerate(self.exposures.arms))[1:]
+
+    @cached_property
+    def strata(self) -> Ints | None:
+        """(u,) stratum of each unit; None without strata."""
+        names = self.config.strata
+        if not names or not self.exposures.units.height:
+            return None
+        texts = self.exposures.units.select(names).fill_null("").to_struct()
+        return texts.rank("dense").to_numpy().astype(np.int64) - 1
+
+    def better(self, metric: str) -> Better:
+        """Direction: that of the declaration, else that of the metric."""
+        return self.config.better.get(metric, self.exposures.metrics[metric].series.better)
+
+    def check_directions(self) -> None:
+        """Raise   InputError for a metric that decides and has no direction."""
+        for metric in (*self.config.primary, *(guardrail.metric for guardrail in self.config.guardrail)):
+            if self.better(metric) == "either":
+                raise InputError(
+                    f"metric {quoted(metric)} has no direction that is better; add to the declaration "
+                    f'[better] with {quoted(metric)} = "higher" or "lower"'
+                )
+
+    def contrast(
+        self, metric: str, arm: int, *, days: range | None = None, units: Ints | None = None, is_adjusted: bool = True
+    ) -> Contrast:
+        """A metric of an arm against the baseline.
+
+        days    those that count; None for all;   units   (u,) Boolean, those that count; None for all
+        """
+        table = self.exposures.metrics[metric]
+        of_arm = self.exposures.arm if units is None else np.where(units, self.exposures.arm, _NO_ARM)
+        if isinstance(table, Percentiles):
+            counts = _counting(table.day, days)
+            found = percentile_contrast(
+                of_arm, table.unit[counts], table.value[counts], table.share, baseline=0, other=arm
+            )
+        else:
+            found = self._ratio(table, metric, of_arm, arm, days, is_adjusted=is_adjusted)
+        is_always_valid = self.config.analysis == "always-valid"
+        return Sequential(found, self.config.planned_units) if is_always_valid else found
+
+    def _ratio(
+        self, table: Sums, metric: str, of_arm: Ints, arm: int, days: range | None, *, is_adjusted: bool
+    ) -> Contrast:
+        counts, n = _counting(table.day, days), len(of_arm)
+        numerator, denominator = (
+            np.bincount(table.unit[counts], column[counts], n) for column in (table.numerator, table.denominator)
+        )
+        before = None
+        if is_adjusted and table.before_numerator is not None and table.before_denominator is not None:
+            before = table.before_numerator, table.before_denominator
+        return ratio_contrast(
+            of_arm, numerator, denominator, baseline=0, other=arm, before=before,
+            strata=self.strata if is_adjusted else None, winsorise=self.config.winsorise.get(metric),
+        )  # fmt: skip
+
+    def family(self, role: Role, metrics: Sequence[str]) -> list[Effect]:
+        """Effects whose p-values are corrected by Holm over all metrics and arms."""
+        pairs = [(metric, arm, name) for metric in metrics for arm, name in self.arms]
+        found = [
+            self.effect(self.contrast(metric, arm), metric, name, role, n_tests=len(pairs))
+            for metric, arm, name in pairs
+        ]
+        return self.corrected(found, f"{role} metrics")
+
+    def corrected(self, found: Sequence[Effect], family: str) -> list[Effect]:
+        """The effects with the p of their family, and what that shows."""
+        adjusted = correct([effect.p for effect in found], method="holm", family=family).adjusted.tolist()
+        return [
+            replace(effect, adjusted=p, verdict=_verdict(effect.difference, p, self.config.alpha, effect.better))
+            for effect, p in zip(found, adjusted, strict=True)
+        ]
+
+    def effect(
+        self, contrast: Contrast, metric: str, name: str, role: Role, *, n_tests: int = 1, alpha: float | None = None,
+        segment: str = "", day: int | None = None,
+    ) -> Effect:  # fmt: skip
+        """A contrast as an effect, before any correction."""
+        level = 1 - (self.config.alpha if alpha is None else alpha) / n_tests
+        low, high = contrast.interval(level)
+        relative = contrast.relative(level)
+        half = (high - low) / 2
+        error = half / _Z if math.isnan(contrast.error) else contrast.error
+        return Effect(
+            metric, name, role, self.better(metric), "unclear", contrast.n_baseline, contrast.n_other,
+            contrast.baseline, contrast.other, contrast.difference, contrast.error, low, high, *relative,
+            p=contrast.p(),
+            detectable=half + _NORMAL.inv_cdf(self.config.power) * error, method=contrast.method,
+            segment=segment, day=day, details=contrast.details,
+        )  # fmt: skip
+
+    def guardrails(self) -> Iterator[Effect]:
+        """Tests of non-inferiority, each at its own level."""
+        for guardrail in self.config.guardrail:
+            for arm, name in self.arms:
+                yield self._guardrail(guardrail, self.contrast(guardrail.metric, arm), name)
+
+    def _guardrail(self, guardrail: Guardrail, contrast: Contrast, name: str) -> Effect:
+        metric, margin = guardrail.metric, guardrail.margin
+        worse = 1 if self.better(metric) == "lower" else -1
+        p = margin_p(contrast, margin, worse)
+        beyond = margin_p(contrast, margin, worse, is_broken=True)
+        verdict: EffectVerdict = (
+            "none" if math.isnan(p) else "not_worse" if p < guardrail.alpha
+            else "broken" if beyond < guardrail.alpha else "unclear"
+        )  # fmt: skip
+        effect = self.effect(contrast, metric, name, "guardrail", alpha=2 * guardrail.alpha)
+        return replace(effect, p=p, adjusted=p, margin=margin.absolute(contrast.baseline), verdict=verdict)
+
+    def segments(self) -> list[Effect]:
+        """Primary metrics by the values of segments: exploration, corrected among themselves."""
+        found = list[Effect]()
+        for column in self.config.segments:
+            texts = self.exposures.units[column]
+            for value in texts.drop_nulls().value_counts(sort=True)[column].head(_MOST_VALUES).sort().to_list():
+                units = (texts == value).fill_null(value=False).to_numpy()
+                for metric in self.config.primary:
+                    for arm, name in self.arms:
+                        contrast = self.contrast(metric, arm, units=units)
+                        segment = f"{column}={value}"
+                        found.append(self.effect(contrast, metric, name, "primary", segment=segment))
+        return self.corrected(found, "segments")
+
+    def by_day(self) -> list[Effect]:
+        """Primary metrics of each day by itself."""
+        return [
+            self.of_days(metric, arm, name, range(day, day + 1), is_adjusted=False)
+            for metric, arm, name in self.primary for day in self.days
+        ]  # fmt: skip
+
+    def up_to_days(self) -> list[Effect]:
+        """Primary metrics of all days up to each one."""
+        return [
+            self.of_days(metric, arm, name, range(day + 1))
+            for metric, arm, name in self.primary for day in self.days
+        ]  # fmt: skip
+
+    @property
+    def primary(self) -> list[tuple[str, int, str]]:
+        """Primary metrics with each arm but the baseline."""
+        return [(metric, arm, name) for metric in self.config.primary for arm, name in self.arms]
+
+    @property
+    def days(self) -> range:
+        """The last days that the log holds, as many as are shown."""
+        return range(self.exposures.n_days)[-_MOST_DAYS:]
+
+    def of_days(self, metric: str, arm: int, name: str, days: range, *, is_adjusted: bool = True) -> Effect:
+        """A primary metric of some days, named by the last one; nothing is corrected."""
+        contrast = self.contrast(metric, arm, days=days, is_adjusted=is_adjusted)
+        effect = self.effect(contrast, metric, name, "primary", day=days[-1])
+        verdict = _verdict(effect.difference, effect.p, self.config.alpha, effect.better)
+        return replace(effect, adjusted=effect.p, verdict=verdict)
+
+
+def margin_p(contrast: Contrast, margin: Amount, worse: int, *, is_broken: bool = False) -> float:
+    """p of a loss of the margin or more; of the margin or less, where that is asked.
+
+    worse      1 where larger values are worse, -1 where smaller ones are
+    is_broken  test that the loss is above the margin, in place of below it
+    Returns    NaN where there is no test.  A margin that is a share of the baseline is compared with the interval of
+               the relative difference, so that the chance of the baseline's value counts too
+    """
+    null = worse * margin.value
+    is_below = (worse > 0) is not is_broken
+    if not margin.is_relative:
+        return contrast.p(null, sides="less" if is_below else "greater")
+    difference = contrast.relative()[0]
+    if math.isnan(difference):
+        return math.nan
+    # The one-sided p is where an end of the interval meets the margin.
+    is_shown = difference < null if is_below else difference > null
+    end = 2 if is_below is is_shown else 1
+    low, high = math.log(_LEAST_P), math.log(0.5)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        at = contrast.relative(1 - 2 * math.exp(middle))[end]
+        meets = math.isnan(at) or (at >= null if end == 2 else at <= null)
+        low, high = (middle, high) if meets else (low, middle)
+    p = math.exp(high)
+    return p if is_shown else 1 - p
+
+
+def _counting(day: Ints, days: range | None) -> slice | Ints:
+    """Which rows are of these days."""
+    if days is None:
+        return slice(None)
+    return np.flatnonzero((day >= days.start) & (day < days.stop))
+
+
+def _verdict(difference: float, p: float, alpha: float, better: Better) -> EffectVerdict:
+    if math.isnan(p):
+        return "none"
+    if p >= alpha or better == "either":
+        return "unclear"
+    return "better" if (difference > 0) is (better == "higher") else "worse"
