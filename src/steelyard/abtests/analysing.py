@@ -12,7 +12,7 @@ from steelyard.abtests.checks import check_data
 from steelyard.abtests.config import ExperimentConfig
 from steelyard.abtests.decision import decisions
 from steelyard.abtests.effects import measured
-from steelyard.abtests.experiment import Check, Effect, Experiment
+from steelyard.abtests.experiment import Check, CheckState, Effect, Experiment
 from steelyard.abtests.exposing import experiment_columns, exposures
 from steelyard.abtests.registration import Registration, registration, settings_text
 from steelyard.traffic.logs import Logs
@@ -71,11 +71,9 @@ def declaration_check(registered: Registration, config: ExperimentConfig) -> Che
         "is_late": registered.is_late, "changed": sorted(registered.changed), "start": config.begins,
     }  # fmt: skip
     rows = [{"setting": name, "then": then, "now": now} for name, (then, now) in registered.changed.items()]
-    if registered.registered is not None and any(name in _DECISIVE for name in registered.changed):
-        state = "blocks"
-    else:
-        is_well = registered.registered is not None and not registered.is_late and not rows
-        state = "well" if is_well else "careful"
+    is_other_test = any(name in _DECISIVE for name in registered.changed)
+    is_well = registered.registered is not None and not registered.is_late and not rows
+    state: CheckState = "blocks" if is_other_test else "well" if is_well else "careful"
     return Check("declaration", state, values=values, rows=rows)
 
 

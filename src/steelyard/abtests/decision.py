@@ -50,13 +50,14 @@ def _decision(
 ) -> Decision:  # fmt: skip
     primary = [effect for effect in effects if effect.role == "primary"]
     detectable = primary[0].detectable if primary else math.nan
-    for outcome, reasons in (
+    rules: list[tuple[Outcome, list[Note]]] = [
         ("blocked", _blocking(checks)),
         ("inconclusive", _early(exposures, config, primary)),
         ("do_not_ship", _harm(effects)),
         *_gain(effects, primary),
         ("do_not_ship", _futile(primary, config)),
-    ):
+    ]
+    for outcome, reasons in rules:
         if reasons:
             days = _days_left(exposures, config) if outcome == "inconclusive" and not _gained(primary) else None
             return Decision(arm, outcome, reasons, days, detectable)

@@ -109,7 +109,8 @@ class _Scale:
     ) -> Contrast:
         counts, n = _counting(table.day, days), len(of_arm)
         numerator, denominator = (
-            np.bincount(table.unit[counts], column[counts], n) for column in (table.numerator, table.denominator)
+            np.bincount(table.unit[counts], column[counts], n).astype(np.float64, copy=False)
+            for column in (table.numerator, table.denominator)
         )
         before = None
         if is_adjusted and table.before_numerator is not None and table.before_denominator is not None:
