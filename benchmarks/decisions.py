@@ -37,6 +37,7 @@ from benchmarks.simulated.power import plan_table, power_table
 from benchmarks.simulated.repeats import commit_table, repeat_table
 from benchmarks.simulated.replay import replay_table
 from benchmarks.simulated.requests import request_table
+from benchmarks.simulated.sample_ratios import sample_ratio_table
 from benchmarks.simulated.segments import accused_table, segment_table
 from benchmarks.simulated.tables import Table
 from benchmarks.simulated.traffic import quiet_days_table, series_table
@@ -95,6 +96,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "launches": launch_table,
     "series": series_table,
     "quiet-days": quiet_days_table,
+    "sample-ratio": sample_ratio_table,
 }
 """By name: from the number of draws and the seed to a table."""
 
