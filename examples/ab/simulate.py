@@ -6,7 +6,6 @@ python examples/ab/simulate.py FOLDER [--seed N] [--sessions N]
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import shutil
 import sys
@@ -67,9 +66,8 @@ class Test:
     loses: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def arm(self, person: int) -> str:
-        """Of a user, by the first 64 bits of SHA-256."""
-        digest = hashlib.sha256(f"{self.salt}u{person}".encode()).digest()
-        return list(self.arms)[2 * int.from_bytes(digest[:8], "big") >> 64]
+        """Of a user."""
+        return sy.assign(self.salt, f"u{person}", list(self.arms))
 
 
 TESTS = {
