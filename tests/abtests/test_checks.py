@@ -1,5 +1,7 @@
 """Checks of the data of an experiment: each finds what was planted, and nothing in what is well."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,20 @@ def test_arms_that_are_not_declared():
             row["arm"] = "c"
     check = checked(rows, events)[0]["unknown_arm"]
     assert (check.state, check.values["arms"], check.values["n"]) == ("careful", ["c"], 4)
+
+
+@pytest.mark.parametrize(("n", "state"), [(0, "well"), (3, "careful"), (30, "blocks")])
+def test_units_that_the_salt_puts_into_another_arm(n, state):
+    rows, events = service()
+    for row in in_test(rows):
+        number = int.from_bytes(hashlib.sha256(f"salt{row['user']}".encode()).digest()[:8], "big")
+        is_other = (number >= 2**63) != (int(row["user"][1:]) < n)
+        row["arm"] = "ab"[is_other]
+    check = checked(rows, events, salt="salt")[0]["assignment"]
+    assert (check.state, check.values["n"], check.values["salt"]) == (state, n, "salt")
+    assert all(row["arm"] != row["expected"] and int(row["unit"][1:]) < n for row in check.rows)
+    assert len(check.rows) == min(n, 10)
+    assert "assignment" not in checked(rows, events)[0]
 
 
 def test_units_that_were_never_shown_a_result_and_clicks_on_what_was_not_shown():

@@ -1,4 +1,4 @@
-"""Sample ratio mismatches where the truth is simulated; `python -m benchmarks.decisions --table sample-ratio` has all."""
+"""Sample ratio mismatches of known origin; `python -m benchmarks.decisions --table sample-ratio` has all."""
 
 import pytest
 from benchmarks.simulated.sample_ratios import outcomes

@@ -6,6 +6,8 @@ sample_ratio   units of the arms are not what their shares promise (p < .001): b
 trigger_ratio  the same of triggered units, beside `sample_ratio` of all: the trigger depends on the arm
 arms_of_unit   units in several arms, which are left out; more than 1 % block.  n, n_units, share; rows: arms, n
 unknown_arm    requests that name an arm that is not declared.  n, n_requests, share, arms; rows: arm, n
+assignment     units that the declared salt puts into another arm; more than 1 % block.  n, n_units, share, salt;
+               rows: unit, arm, expected
 exposure       units that were in an arm and never shown a result, by arm, and clicks on what was not shown.  n,
                n_units, share, n_clicks, n_not_shown; rows: arm, n_units, n, n_requests, n_failed, n_empty
 fingerprints   `config` of each arm: several in one, or the same in several.  several (arms), same (arms);
@@ -21,13 +23,14 @@ overlap        one for each column of `other_arms`: whether its arms are indepen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from steelyard.abtests.assigning import assign
 from steelyard.abtests.config import ExperimentConfig
 from steelyard.abtests.experiment import Check, CheckState
 from steelyard.abtests.exposures import Exposures, Sums
@@ -38,19 +41,19 @@ from steelyard.traffic.logs import Logs
 
 _MANY, _SOME = 0.01, 0.001
 """Share of units from which on what is wrong with them blocks, or is a caution."""
-_GRAVITY: Mapping[CheckState, int] = {"blocks": 0, "careful": 1, "few": 2, "well": 3}
 _MOST_ROWS = 10
 
 
 def check_data(logs: Logs, config: ExperimentConfig, exposures: Exposures) -> list[Check]:
-    """Checks of the data of an experiment, those that block first.
+    """Checks of the data of an experiment, in the order of their codes above.
 
     exposures   of these logs and this declaration
     """
     data = _Data(logs, config, exposures)
-    checks = [*_ratios(data), _arms_of_unit(data), _unknown_arm(data), _exposure(data), *_fingerprints(data),
-              *_covariate(data), *_carry_over(data), _bots(data), *_overlaps(data)]  # fmt: skip
-    return sorted(checks, key=lambda check: _GRAVITY[check.state])
+    return [
+        *_ratios(data), _arms_of_unit(data), _unknown_arm(data), *_assignment(data), _exposure(data),
+        *_fingerprints(data), *_covariate(data), *_carry_over(data), _bots(data), *_overlaps(data),
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,19 @@ def _unknown_arm(data: _Data) -> Check:
     state: CheckState = "careful" if share > _SOME else "well"
     values = {"n": n, "n_requests": n_requests, "share": share, "arms": unknown["arm"].to_list()[:_MOST_ROWS]}
     return Check("unknown_arm", state, values=values, rows=unknown.head(_MOST_ROWS).rows(named=True))
+
+
+def _assignment(data: _Data) -> Iterator[Check]:
+    """Nothing where the declaration has no salt."""
+    config, units = data.config, data.exposures.units
+    if config.salt is None:
+        return
+    names = pl.Series(list(config.arms)).gather(units["arm"])
+    pairs = units.select("unit", arm=names, expected=assign(config.salt, units["unit"], config.arms))
+    wrong = pairs.filter(pl.col("arm") != pl.col("expected"))
+    share = _share(len(wrong), len(units))
+    values = {"n": len(wrong), "n_units": len(units), "share": share, "salt": config.salt}
+    yield Check("assignment", _state(share), values=values, rows=wrong.head(_MOST_ROWS).rows(named=True))
 
 
 def _exposure(data: _Data) -> Check:
