@@ -53,6 +53,8 @@ CHECKS = [
     Check("carry_over", "careful", 0.0002, {"metrics": ["ctr"]},
           [{"metric": "ctr", "arm": "treatment", "baseline": 0.301, "value": 0.311, "p": 0.0002}]),
     Check("sample_ratio", "well", 0.61, {"counts": {"control": 10_020, "treatment": 10_093}}),
+    Check("declaration", "well", values={"changed": []}),
+    Check("novelty", "well", 0.21, {"metric": "ctr", "arm": "treatment", "first": 0.0191, "later": 0.0146}),
     Check("arms_of_unit", "well", values={"n": 12, "n_units": 20_125, "share": 12 / 20_125}),
     Check("bots", "well", 0.44, {"n": 340, "n_units": 20_465}),
     Check("overlap", "well", 0.3, {"column": "arm_layout", "n_units": 8_020, "share": 0.399}),

@@ -56,7 +56,10 @@ def test_where_a_blocked_experiment_comes_apart_is_shown_in_place_of_effects() -
     assert re.search(r"browser=firefox +2,820 +2,014 +<0.001", text)
     assert re.search(r"the day 10-08 +371 +340 +0.250", text)
     assert "+5.2%" not in text
-    assert "The checks block every verdict" in experiment("blocked").text("markdown", lang="en")
+    page = experiment("blocked").text("markdown", lang="en")
+    assert page.index("browser=firefox") < page.index("The checks block every verdict") < page.index("+5.2%")
+    assert "better" not in page.replace("is better.", "")
+    assert forest(experiment("blocked"), EN) is None
 
 
 def test_an_effect_without_a_baseline_is_in_the_unit_of_its_metric() -> None:
@@ -69,13 +72,24 @@ def test_an_effect_without_a_baseline_is_in_the_unit_of_its_metric() -> None:
 
 
 def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -> None:
-    changed = experiment(changed={"difference": ("2%", "5%")}).text(lang="en", width=80)
-    assert "Careful: 1 setting was changed after it was registered: difference." in changed
+    checks = [Check("declaration", "careful", rows=[{"setting": "difference", "then": "2%", "now": "5%"}])]
+    changed = {"changed": {"difference": ("2%", "5%")}, "checks": checks, "troubles": ()}
+    text = experiment(**changed).text(lang="en")
+    assert "Careful: Declaration: Registered on 2026-10-02; fingerprint 5f5f5f5f5f5f. 1 setting was changed" in text
+    assert experiment(**changed).text("markdown", lang="en").count("| difference | 2% | 5% |") == 1
     late, never = START + timedelta(days=2), None
-    for registered, text in ((late, "after the start, on 2026-10-07"), (never, "not registered before the start")):
-        assert text in experiment(registered=registered, checks=[], troubles=()).text(lang="en")
-    page = experiment(changed={"difference": ("2%", "5%")}).text("markdown", lang="en")
-    assert "| difference | 2% | 5% |" in page
+    for registered, said in ((late, "after the start, on 2026-10-07"), (never, "not registered before the start")):
+        assert said in experiment(registered=registered, checks=checks, troubles=()).text(lang="en")
+    decision = Decision("treatment", "blocked", [Note("check_blocks", {"check": "declaration"})])
+    blocked = experiment(**changed | {"checks": [replace(checks[0], state="blocks")], "decisions": [decision]})
+    assert re.search("difference +2% +5%", blocked.text(lang="en"))
+    assert "the settings as registered count" in blocked.text(lang="en").splitlines()[0]
+
+
+def test_an_effect_that_fades_is_said_in_the_form_of_the_effect() -> None:
+    values = {"metric": "ctr", "arm": "treatment", "first": 0.0302, "later": 0.0091}
+    text = experiment(checks=[Check("novelty", "careful", 0.002, values)], troubles=()).text(lang="en")
+    assert "than in the first week: +10.0%, later +3.0% (p = 0.002)" in text
 
 
 def test_how_each_effect_was_computed_is_said() -> None:

@@ -16,12 +16,12 @@ from steelyard.reports.views.experiment_words import (
     check_title,
     count_text,
     day_text,
+    declaration_text,
     facts_text,
     is_relative,
     metric_text,
     outcome_text,
     reason_texts,
-    registration_text,
     segment_text,
     size_text,
     value_text,
@@ -82,6 +82,13 @@ def _change(words: Words) -> list[Column[Effect]]:
     ]
 
 
+def _verdict(experiment: Experiment, words: Words) -> list[Column[Effect]]:
+    """What is shown of an effect, unless checks take every verdict."""
+    head = words("ab.head.verdict")
+    shown = [Column[Effect](head, lambda effect: words(f"ab.verdict.{effect.verdict}"))]
+    return [] if is_blocked(experiment) else shown
+
+
 def interval_text(effect: Effect, words: Words) -> str:
     """Both ends of the interval of a difference; a dash where there is none."""
     _, low, high = change_texts(effect)
@@ -100,7 +107,7 @@ def effects_sheet(experiment: Experiment, effects: Sequence[Effect], words: Word
             words("ab.head.margin"), lambda effect: size_text(effect, effect.margin), optional=True
         ),
         Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
-        Column[Effect](words("ab.head.verdict"), lambda effect: words(f"ab.verdict.{effect.verdict}")),
+        *_verdict(experiment, words),
     ]  # fmt: skip
     sheet = sheet_of(effects, columns, n_labels=1 + len(_arm(experiment, words)))
     spare = [words("ab.head.p"), words("ab.head.role"), words("ab.head.margin"), _values(experiment, words)[0].head]
@@ -117,7 +124,7 @@ def segments_sheet(experiment: Experiment, words: Words) -> Sheet:
         *_values(experiment, words),
         *_change(words),
         Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
-        Column[Effect](words("ab.head.verdict"), lambda effect: words(f"ab.verdict.{effect.verdict}")),
+        *_verdict(experiment, words),
     ]
     return sheet_of(experiment.segments, columns, [words("ab.note.segments")], n_labels=2)
 
@@ -183,7 +190,11 @@ def checks_sheet(experiment: Experiment, words: Words) -> Sheet:
 
 def origin_sheets(experiment: Experiment, words: Words) -> list[Sheet]:
     """Where what a check says comes from: a sheet for each check that is not well and has rows."""
-    checks = [check for check in experiment.checks if check.rows and check.state in ("blocks", "careful")]
+    checks = [
+        check
+        for check in experiment.checks
+        if check.rows and (check.state == "blocks" or (check.state == "careful" and check.code != "declaration"))
+    ]
     return [rows_sheet(check, experiment, words) for check in checks]
 
 
@@ -247,10 +258,12 @@ def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
     """The decision with its effects; guardrails, checks, days, segments, methods, what is left out, the declaration."""
     words = look.words
     guardrails = [effect for effect in experiment.effects if effect.role == "guardrail"]
-    others = [effect for effect in experiment.effects if effect.role != "guardrail"]
+    below, origins = [_effects(experiment, words)], origin_sheets(experiment, words)
+    blocked = is_blocked(experiment)
     parts: dict[str, tuple[list[str], list[Sheet]]] = {
+        "effects": ([words("ab.note.blocked")], below if blocked else []),
         "guardrails": ([words("ab.note.guardrails")], [effects_sheet(experiment, guardrails, words)]),
-        "checks": ([words("ab.note.checks")], [checks_sheet(experiment, words), *origin_sheets(experiment, words)]),
+        "checks": ([words("ab.note.checks")], [checks_sheet(experiment, words), *([] if blocked else origins)]),
         "days": ([_days_text(experiment, words)], [days_sheet(experiment, words)]),
         "segments": ([], [segments_sheet(experiment, words)]),
         "methods": ([words("ab.note.adjusted")], [methods_sheet(experiment, words)]),
@@ -258,9 +271,9 @@ def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
             [words("ab.note.excluded")],
             [excluded_sheet(experiment, words), troubles_sheet(experiment.troubles, words)],
         ),
-        "declaration": ([registration_text(experiment, words)], list(declaration_sheets(experiment, words))),
+        "declaration": ([declaration_text(experiment, words)], list(declaration_sheets(experiment, words))),
     }
-    sections = [_decision_section(experiment, others, words)]
+    sections = [_decision_section(experiment, words)]
     for name, (texts, sheets) in parts.items():
         shown = [replace(sheet, spare=()) for sheet in sheets if sheet.rows]
         if shown or name == "declaration":
@@ -268,19 +281,24 @@ def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
     return sections
 
 
-def _decision_section(experiment: Experiment, effects: Sequence[Effect], words: Words) -> Section:
-    """What to do and why, what to be careful with, and the metrics that are no guardrails."""
+def _decision_section(experiment: Experiment, words: Words) -> Section:
+    """What to do and why, what to be careful with, and the effects; or where the data come apart."""
     texts = [_why(experiment, words), facts_text(experiment, words)]
-    if is_blocked(experiment):
-        texts.append(words("ab.note.blocked"))
-    careful_texts = list(cautions(experiment, words))
-    texts += [words("brief.careful", listed=text) for text in careful_texts]
+    texts += [words("brief.careful", listed=text) for text in cautions(experiment, words)]
+    sheets = origin_sheets(experiment, words) if is_blocked(experiment) else [_effects(experiment, words)]
+    return Section("experiment", title_text(experiment, words), list(map(Paragraph, texts)), sheets)
+
+
+def _effects(experiment: Experiment, words: Words) -> Sheet:
+    """Effects on the metrics that are no guardrails, with how to read them."""
+    others = [effect for effect in experiment.effects if effect.role != "guardrail"]
     level = f"{100 * (1 - experiment.alpha):g}%"
     notes = [words("ab.note.intervals", baseline=single_line(next(iter(experiment.arms))), level=level)]
+    if experiment.analysis == "always-valid":
+        notes.append(words("ab.note.valid"))
     if any(effect.better == "lower" for effect in experiment.effects):
         notes.append(words("ab.lower"))
-    sheet = replace(effects_sheet(experiment, effects, words), notes=notes, spare=())
-    return Section("experiment", title_text(experiment, words), list(map(Paragraph, texts)), [sheet])
+    return replace(effects_sheet(experiment, others, words), notes=notes, spare=())
 
 
 def _why(experiment: Experiment, words: Words) -> str:
@@ -302,8 +320,8 @@ def _days_text(experiment: Experiment, words: Words) -> str:
 
 
 def forest(experiment: Experiment, words: Words) -> Intervals | None:
-    """All effects that have a relative difference, in per cent, with what guardrails allow; None without any."""
-    effects = [effect for effect in experiment.effects if is_relative(effect)]
+    """Effects in per cent of the baseline, with what guardrails allow; None without any, and without verdicts."""
+    effects = [effect for effect in experiment.effects if is_relative(effect) and not is_blocked(experiment)]
     marks = [_forest_mark(effect, experiment) for effect in effects]
     baseline = single_line(next(iter(experiment.arms)))
     is_lower = any(effect.better == "lower" for effect in effects)

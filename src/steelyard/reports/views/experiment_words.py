@@ -62,7 +62,12 @@ def size_text(effect: Effect, value: float) -> str:
     return amount(value)
 
 
-def effect_of(experiment: Experiment, metric: object, arm: str) -> Effect | None:
+def signed_text(effect: Effect, value: float) -> str:
+    """A difference with its sign, as `size_text`."""
+    return f"{'+' if value > 0 else ''}{size_text(effect, value)}"
+
+
+def effect_of(experiment: Experiment, metric: object, arm: object) -> Effect | None:
     """What an arm did to a metric, by its gravest role; None where that was not asked."""
     return next((own for own in experiment.effects if (own.metric, own.arm) == (metric, arm)), None)
 
@@ -135,6 +140,10 @@ def check_title(check: Check, words: Words) -> str:
 def check_text(check: Check, experiment: Experiment, words: Words) -> str:
     """What a check says; of shares of units, where a mismatch comes from, too."""
     values = {"p": p_text(check.p, sign=True), **_values(check.values, words)}
+    if check.code == "declaration":
+        values["text"] = declaration_text(experiment, words)
+    if (own := effect_of(experiment, check.values.get("metric"), check.values.get("arm"))) is not None:
+        values |= {name: signed_text(own, size) for name, size in check.values.items() if isinstance(size, float)}
     text = _filled(f"ab.check.{check.code}.{check.state}", check.code, values, words)
     if "segment" not in check.values or check.state not in ("blocks", "careful"):
         return text
@@ -161,9 +170,6 @@ def day_text(experiment: Experiment, day: int) -> str:
 
 def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
     """What endangers the decision, the gravest first."""
-    if experiment.changed:
-        names = words.listed([single_line(name) for name in experiment.changed], _MOST_NAMED)
-        yield words("ab.note.changed", n=len(experiment.changed), names=names)
     for check in experiment.checks:
         if check.state == "careful":
             yield words("ab.check.plain", title=check_title(check, words), text=check_text(check, experiment, words))
@@ -171,17 +177,18 @@ def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
     if lost := [trouble for trouble in experiment.troubles if trouble.is_fatal]:
         listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
         yield words("ab.note.left_out", n=sum(own.n for own in lost), listed=listed)
-    if experiment.registered is None or experiment.registered > experiment.start:
-        yield registration_text(experiment, words)
 
 
-def registration_text(experiment: Experiment, words: Words) -> str:
-    """When the declaration was registered, and its fingerprint."""
+def declaration_text(experiment: Experiment, words: Words) -> str:
+    """When the declaration was registered, its fingerprint, and what was changed since."""
     at, fingerprint = experiment.registered, experiment.fingerprint[:12]
-    if at is None:
-        return words("ab.note.unregistered", fingerprint=fingerprint)
-    key = "late" if at > experiment.start else "registered"
-    return words(f"ab.note.{key}", time=moment(at, experiment.timezone), fingerprint=fingerprint)
+    key = "unregistered" if at is None else "late" if at >= experiment.start else "registered"
+    time = "" if at is None else moment(at, experiment.timezone)
+    texts = [words(f"ab.note.{key}", time=time, fingerprint=fingerprint)]
+    if experiment.changed:
+        names = words.listed([single_line(name) for name in experiment.changed], _MOST_NAMED)
+        texts.append(words("ab.note.changed", n=len(experiment.changed), names=names))
+    return words("scores.between").join(texts)
 
 
 # Texts of codes ------------------------------------------------------------------------------------------------------
