@@ -19,6 +19,7 @@ import steelyard as sy
 from steelyard.data.run import StreamedRun
 from steelyard.judges.people.review import Labels
 from steelyard.services.cache import Cache
+from tests.abtests.interleaving.shared_pages import rows as interleaved_rows
 from tests.bench.benches import rerank_bench
 from tests.gates.test_judges import by_labels
 from tests.monitoring.looks import look
@@ -99,6 +100,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Entry": lambda folder: sy.Store(folder / "history.db").add(scores(folder)),
     "Gate": lambda folder: sy.gate(scores(folder), baseline="a", margin=0.5),
     "Grades": lambda _: sy.label(QUESTIONS, LINES, scale="0-3"),
+    "Interleaving": lambda _: sy.analyse_interleaving(logs_of(**interleaved_rows(2))),
     "Look": lambda _: look("alert"),
     "Measure": lambda _: sy.parse("ndcg@10"),
     "Outputs": lambda _: sy.Outputs(LINES),

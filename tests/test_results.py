@@ -36,6 +36,7 @@ from steelyard.reports.writing import chosen_format
 from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from steelyard.store.store import Store
 from tests.abtests.experiments import experiment
+from tests.abtests.interleaving.shared_pages import rows as interleaved_rows
 from tests.bench.benches import rerank_bench
 from tests.bench.run.test_planning import bench_config
 from tests.experiment.judged import outputs, questions
@@ -114,6 +115,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
     "History": lambda path: list_entries(store(path)),
     "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
+    "Interleaving": lambda path: sy.analyse_interleaving(logs_of(**interleaved_rows(2))),
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "LabellingPlan": lambda path: LabelOptions(scale="0-3").plan(ASKED, ANSWERED),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from steelyard.abtests.assigning import assign
     from steelyard.abtests.config import ExperimentConfig
     from steelyard.abtests.experiment import Experiment
+    from steelyard.abtests.interleaving.analysing import Interleaving, analyse_interleaving
     from steelyard.abtests.interleaving.pages import interleave
     from steelyard.abtests.registration import register_experiment
     from steelyard.base.errors import (
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from steelyard.traffic.reading import read_logs
 
 _HOMES = {
+    "abtests.interleaving.analysing": "Interleaving analyse_interleaving",
     "abtests.interleaving.pages": "interleave",
     "abtests.assigning": "assign",
     "abtests.analysing": "analyse_experiment",
@@ -163,6 +165,7 @@ __all__ = [
     "Gate",
     "Grades",
     "InputError",
+    "Interleaving",
     "LogCheck",
     "Logs",
     "Look",
@@ -193,6 +196,7 @@ __all__ = [
     "__version__",
     "agreement",
     "analyse_experiment",
+    "analyse_interleaving",
     "assign",
     "bench_rerankers",
     "calibrate",

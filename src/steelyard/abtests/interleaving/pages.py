@@ -180,7 +180,7 @@ def _left_over(queues: Sequence[Mapping[Hashable, str]], taken: set[Hashable], n
 
 def _seed(salt: str, request: str) -> int:
     """The first 53 bits of the hash that assigns units to arms: numbers that every language holds."""
-    return int.from_bytes(sha256(f"{salt}{request}".encode()).digest()[:8], "big") >> 11
+    return int.from_bytes(sha256(f"{salt}{request}".encode(errors="surrogatepass")).digest()[:8], "big") >> 11
 
 
 def _uniforms(seed: int) -> Iterator[float]:
