@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.simulated.answers import answer_table
+from benchmarks.simulated.arms import arm_table, cuped_table, unit_table
 from benchmarks.simulated.causes import cause_table
 from benchmarks.simulated.changes import change_table, loss_table, step_table
 from benchmarks.simulated.choices import choice_table
@@ -97,6 +98,9 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "series": series_table,
     "quiet-days": quiet_days_table,
     "sample-ratio": sample_ratio_table,
+    "arms": arm_table,
+    "arm-units": unit_table,
+    "cuped": cuped_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

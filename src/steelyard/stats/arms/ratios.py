@@ -54,17 +54,18 @@ def ratio_contrast(
     if reason := lacking(counts):
         return unknown(units.ratios, counts, "delta", reason=reason)
     trials = Trials.of(units.is_other, units.numerator, units.denominator)
-    if trials and (trials.are_rare or (trials.are_single and before is None and strata is None)):
+    if trials and (trials.are_rare or (trials.are_single and units.before is None and strata is None)):
         return trials.contrast()
-    return _Adjustment(units if winsorise is None else units.winsorised(winsorise)).contrast(counts)
+    return _adjusted(units if winsorise is None else units.winsorised(winsorise), counts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Units:
     """Units of two arms that have a ratio.
 
-    is_other   (u,) whether a unit is of the other arm;   before   (u,) value before the experiment, or None
-    n_winsorised   units whose ratio is another than it was
+    is_other       (u,) whether a unit is of the other arm
+    before         (u,) value before the experiment; None where there is none, or all are equal
+    n_winsorised   units whose ratio is another than it was; None where that was not asked for
     """
 
     is_other: Bools
@@ -88,6 +89,8 @@ class _Units:
             _check(name, values, len(arm))
         counts = ((arm == places[0]) | (arm == places[1])) & (denominator > 0)
         own = None if pair is None else linearised(pair[0][counts], pair[1][counts])
+        if own is not None and (not len(own) or np.ptp(own) <= ROUNDING * np.abs(own).max()):
+            own = None
         kinds = None if strata is None else strata[counts]
         return cls(arm[counts] == places[1], numerator[counts], denominator[counts], own, kinds)
 
@@ -131,53 +134,62 @@ def linearised(numerator: Floats, denominator: Floats) -> Floats:
     return np.asarray(ratio + (numerator - ratio * denominator) * (len(numerator) / total))
 
 
+def _adjusted(units: _Units, counts: tuple[int, int]) -> Contrast:
+    """The difference of linearised values, kind by kind, less what the time before foretells."""
+    values, ratios = np.empty(len(units.numerator)), units.ratios
+    for side in (units.is_other, ~units.is_other):
+        values[side] = linearised(units.numerator[side], units.denominator[side])
+    cells, plain = _Cells.of(units.is_other, units.strata), _Cells.of(units.is_other, None).parts(values)[0]
+    slope = _Slope.of(cells, values, units.before)
+    parts = cells.parts(slope.left)
+    square = float(parts.sum()) + slope.variance
+    details: dict[str, Any] = {} if units.n_winsorised is None else {"winsorised": units.n_winsorised}
+    if square <= ROUNDING**2 * float((values**2).max()):
+        return unknown(ratios, counts, "delta", **details, reason="no_variance")
+    if slope.is_used:
+        details["rho"] = slope.rho
+    if units.strata is not None:
+        details["n_strata"] = len(cells.n)
+    if slope.is_used or units.strata is not None:
+        details["variance_kept"] = square / float(plain.sum())
+    return Normal(
+        baseline=ratios[0], other=ratios[1], difference=cells.difference(values) - slope.shift,
+        error=math.sqrt(square), n_baseline=counts[0], n_other=counts[1], baseline_error=math.sqrt(float(plain[0])),
+        covariance=-cells.shared(values, slope.left), df=cells.degrees_of_freedom(parts, slope.is_used),
+        method="cuped" if slope.is_used else "delta" if units.strata is None else "stratified", details=details,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
-class _Adjustment:
-    """Means of linearised values by arm and kind of unit, less what the time before foretells."""
+class _Slope:
+    """What values before the experiment foretell, by one slope in all cells.
 
-    units: _Units
+    left       (u,) values less what is foretold;   shift   what is foretold of the difference
+    variance   of the shift, for the error of the slope;   rho   correlation in the cells; NaN without values before
+    """
 
-    @cached_property
-    def values(self) -> Floats:
-        """(u,) linearised by arm."""
-        units, values = self.units, np.empty(len(self.units.numerator))
-        for side in (units.is_other, ~units.is_other):
-            values[side] = linearised(units.numerator[side], units.denominator[side])
-        return values
+    left: Floats
+    shift: float = 0.0
+    variance: float = 0.0
+    rho: float = math.nan
 
-    def contrast(self, counts: tuple[int, int]) -> Contrast:
-        """The adjusted difference."""
-        units, cells = self.units, _Cells.of(self.units.is_other, self.units.strata)
-        whole = _Cells.of(units.is_other, None)
-        raw = whole.variances(self.values)
-        away, details = cells.centred(self.values), dict[str, Any]()
-        difference, theta_variance, left = cells.difference(self.values), 0.0, away
-        if units.before is not None:
-            x = cells.centred(units.before)
-            squares = float((x**2).sum())
-            if squares > ROUNDING * float((units.before**2).sum()):
-                theta, shift = float((away * x).sum()) / squares, cells.difference(units.before)
-                left = away - theta * x
-                difference -= theta * shift
-                theta_variance = shift**2 * float((left**2).sum()) / (len(left) - 3) / squares if len(left) > 3 else 0.0
-                details["rho"] = float((away * x).sum() / math.sqrt(squares * max(float((away**2).sum()), 1e-300)))
-        parts = cells.parts(left)
-        square = float(parts.sum()) + theta_variance
-        plain = float(raw.sum())
-        if units.n_winsorised is not None:
-            details["winsorised"] = units.n_winsorised
-        if square <= ROUNDING**2 * float((self.values**2).max()):
-            return unknown(units.ratios, counts, "delta", **details, reason="no_variance")
-        if "rho" in details or units.strata is not None:
-            details["variance_kept"] = square / plain
-        if units.strata is not None:
-            details["n_strata"] = cells.n_strata
-        return Normal(
-            baseline=units.ratios[0], other=units.ratios[1], difference=difference, error=math.sqrt(square),
-            n_baseline=counts[0], n_other=counts[1], baseline_error=math.sqrt(float(raw[0])),
-            covariance=-cells.shared(away, left), df=cells.degrees_of_freedom(parts, "rho" in details),
-            method="cuped" if "rho" in details else "delta" if units.strata is None else "stratified", details=details,
-        )  # fmt: skip
+    @property
+    def is_used(self) -> bool:
+        """Whether there is anything from before."""
+        return not math.isnan(self.rho)
+
+    @classmethod
+    def of(cls, cells: _Cells, values: Floats, before: Floats | None) -> _Slope:
+        """By least squares."""
+        if before is None:
+            return cls(values)
+        y, x = cells.centred(values), cells.centred(before)
+        own, products, squares = float((y**2).sum()), float((x * y).sum()), float((x**2).sum())
+        if squares <= ROUNDING * float((before**2).sum()) or not own:
+            return cls(values)
+        theta, shift, left = products / squares, cells.difference(before), y - products / squares * x
+        variance = shift**2 * float((left**2).sum()) / max(len(y) - 3, 1) / squares
+        return cls(left, theta * shift, variance, products / math.sqrt(squares * own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +216,6 @@ class _Cells:
         code = 2 * place[strata] + is_other
         return cls(code, np.bincount(code, minlength=2).reshape(-1, 2).astype(np.float64))
 
-    @property
-    def n_strata(self) -> int:
-        """Kinds of units that are compared by themselves."""
-        return len(self.n)
-
     @cached_property
     def weight(self) -> Floats:
         return np.asarray(self.n.sum(axis=1) / self.n.sum())
@@ -226,21 +233,19 @@ class _Cells:
         means = self.means(values)
         return float((self.weight * (means[:, 1] - means[:, 0])).sum())
 
-    def variances(self, values: Floats) -> Floats:
-        """(2,) variance of the mean of each arm, without kinds."""
-        return np.asarray(self.parts(self.centred(values))[0])
+    def parts(self, values: Floats) -> Floats:
+        """(s, 2) what each cell adds to the variance of the difference."""
+        return np.asarray(self.weight[:, None] ** 2 * self._mean_products(values, values))
 
-    def parts(self, away: Floats) -> Floats:
-        """(s, 2) what each cell adds to the variance of the difference, of (u,) values less the mean of their cell."""
-        return np.asarray(self.weight[:, None] ** 2 * self._mean_products(away, away))
-
-    def shared(self, away: Floats, left: Floats) -> float:
+    def shared(self, values: Floats, left: Floats) -> float:
         """Covariance of the baseline's own mean, and of its mean kind by kind after adjustment."""
         own = self.n[:, 0] / self.n[:, 0].sum()
-        return float((own * self.weight * self._mean_products(away, left)[:, 0]).sum())
+        return float((own * self.weight * self._mean_products(values, left)[:, 0]).sum())
 
     def _mean_products(self, first: Floats, second: Floats) -> Floats:
-        return np.asarray(np.bincount(self.code, first * second, self.n.size).reshape(-1, 2) / (self.n * (self.n - 1)))
+        """(s, 2) covariance of two means of each cell."""
+        products = self.centred(first) * self.centred(second)
+        return np.asarray(np.bincount(self.code, products, self.n.size).reshape(-1, 2) / (self.n * (self.n - 1)))
 
     def degrees_of_freedom(self, parts: Floats, is_adjusted: bool) -> float:
         """Welch's, of as many cells, less one for a covariate."""

@@ -12,7 +12,7 @@ from steelyard.base.extras import require
 from steelyard.stats.arms.contrast import Separate
 from steelyard.stats.labels.raters import wilson_ends
 
-FEW_UNITS, FEW_SHARE = 10, 0.2
+FEW_UNITS, FEW_SHARE = 20, 0.1
 """Fewer units of an arm than both that have a 1, or that have a 0, make an event rare: its share is far from normal."""
 
 
