@@ -75,7 +75,9 @@ def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -
     checks = [Check("declaration", "careful", rows=[{"setting": "difference", "then": "2%", "now": "5%"}])]
     changed = {"changed": {"difference": ("2%", "5%")}, "checks": checks, "troubles": ()}
     text = experiment(**changed).text(lang="en")
-    assert "Careful: Declaration: Registered on 2026-10-02; fingerprint 5f5f5f5f5f5f. 1 setting was changed" in text
+    assert (
+        "Careful: The declaration was registered on 2026-10-02; fingerprint 5f5f5f5f5f5f. 1 setting was changed" in text
+    )
     assert experiment(**changed).text("markdown", lang="en").count("| difference | 2% | 5% |") == 1
     late, never = START + timedelta(days=2), None
     for registered, said in ((late, "after the start, on 2026-10-07"), (never, "not registered before the start")):

@@ -25,15 +25,16 @@ from steelyard.reports.views.experiment_words import (
     segment_text,
     size_text,
     value_text,
+    values_text,
 )
 from steelyard.reports.views.logs import troubles_sheet
-from steelyard.reports.views.numbers import amount, count, number, p_text
+from steelyard.reports.views.numbers import count, number, p_text
 from steelyard.reports.views.picture import Course, Intervals, Kind, Mark, described
 from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
-_MOST_ROWS, _MOST_REASONS = 8, 4
+_MOST_ROWS, _MOST_ORIGINS, _MOST_REASONS = 8, 5, 4
 _KINDS: Mapping[EffectVerdict, Kind] = {
     "better": "better", "worse": "worse", "broken": "worse", "not_worse": "plain", "unclear": "unclear",
     "none": "unclear",
@@ -65,8 +66,8 @@ def _values(experiment: Experiment, words: Words) -> list[Column[Effect]]:
     if len(experiment.arms) == 2:
         heads = [single_line(arm) for arm in experiment.arms]
     return [
-        Column(heads[0], lambda effect: amount(effect.baseline)),
-        Column(heads[1], lambda effect: amount(effect.value)),
+        Column(heads[0], lambda effect: values_text(effect)[0]),
+        Column(heads[1], lambda effect: values_text(effect)[1]),
     ]
 
 
@@ -244,7 +245,7 @@ def brief_experiment(experiment: Experiment, look: Look) -> Iterator[Block]:
     notes = [facts_text(experiment, words), *careful(cautions(experiment, words), look)]
     if is_blocked(experiment):
         rows = origin_sheets(experiment, words)[:1]
-        yield replace(rows[0], rows=rows[0].rows[:_MOST_ROWS], notes=notes) if rows else Text("\n".join(notes))
+        yield replace(rows[0], rows=rows[0].rows[:_MOST_ORIGINS], notes=notes) if rows else Text("\n".join(notes))
         return
     effects, more = experiment.effects[:_MOST_ROWS], len(experiment.effects) - _MOST_ROWS
     below = [words("ab.note.more", n=more)] if more > 0 else []

@@ -14,11 +14,11 @@ from steelyard.base.notes import Note
 from steelyard.reports.views.alerts import moment
 from steelyard.reports.views.logs import trouble_text
 from steelyard.reports.views.notes import note_text
-from steelyard.reports.views.numbers import amount, by_width, count, decimals_of, multiple, p_text, percent
+from steelyard.reports.views.numbers import amount, by_width, count, decimals_of, multiple, p_text, percent, rounded
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
-_LOWER, _MOST_NAMED = " ↓", 3
+_LOWER, _MOST_NAMED, _DIGITS = " ↓", 3, 3
 _EARLY = ("horizon_not_reached", "few_days")
 _SHARES, _PROBABILITIES = ("share", "alpha", "level"), ("p", "rest", "apart")
 """Values of reasons and checks that are shares, or p."""
@@ -53,6 +53,13 @@ def change_text(effect: Effect, words: Words) -> str:
     """A difference with its interval in brackets, where there is one."""
     change, low, high = change_texts(effect)
     return change if low == "–" else words("ab.change", change=change, low=low, high=high)
+
+
+def values_text(effect: Effect) -> tuple[str, str]:
+    """The values of both arms in three digits, with the same decimals."""
+    most = max((abs(value) for value in (effect.baseline, effect.value) if math.isfinite(value)), default=0.0)
+    decimals = max(_DIGITS - 1 - math.floor(math.log10(most)), 0) if most > 0 else 0
+    return rounded(effect.baseline, decimals), rounded(effect.value, decimals)
 
 
 def size_text(effect: Effect, value: float) -> str:
@@ -172,7 +179,9 @@ def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
     """What endangers the decision, the gravest first."""
     for check in experiment.checks:
         if check.state == "careful":
-            yield words("ab.check.plain", title=check_title(check, words), text=check_text(check, experiment, words))
+            text = check_text(check, experiment, words)
+            title = "" if check.code == "declaration" else check_title(check, words)
+            yield words("ab.check.plain", title=title, text=text) if title else text
     yield from (note_text(note, words) for note in experiment.notes)
     if lost := [trouble for trouble in experiment.troubles if trouble.is_fatal]:
         listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
