@@ -37,6 +37,7 @@ from steelyard.reports.words import read_words
 from steelyard.reviewing.calibrating import calibrate
 from steelyard.reviewing.rounds import next_round
 from steelyard.reviewing.systems import open_reviewed
+from tests.abtests.simulated import write_experiment
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
 from tests.reviewing import small as halls
@@ -49,11 +50,16 @@ TRUTH, RUNS = "pilot.jsonl", ["keyword.jsonl", "hybrid.jsonl"]
 INTERACTIVE = {"chat", "comment", "demo", "init"}
 """Commands that talk with whoever runs them, and have no result."""
 
-ON_A_STORE = {"history accept", "history export", "history remove", "history tag"}
-"""Commands that change a store or write files, and print one line; `test_history.py` tries them."""
+ON_A_STORE = {"ab register", "history accept", "history export", "history remove", "history tag"}
+"""Commands that change a store or write files, and print one line; `test_history.py` and
+`test_ab.py` try them."""
 
 _LOOKED = datetime(2026, 11, 24).astimezone()
 Call = Callable[[], str]
+
+
+def _layout() -> sy.Experiment:
+    return sy.analyse_experiment("layout.toml", "ab.jsonl")
 
 
 def _of_store(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -426,6 +432,11 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.gate("scores.json", baseline="keyword", margin=0.01, max_missing=0.1).text(lang="en", width=80),
         ),
     ],
+    "ab analyse": [
+        ("layout.toml ab.jsonl", lambda: _layout().text(lang="en", width=80)),
+        ("layout.toml ab.jsonl -f json", lambda: _layout().text("json", lang="en")),
+        ("layout.toml ab.jsonl -f html", lambda: _layout().text("html", lang="en")),
+    ],
     "ab assign": [
         (
             "a-salt u1 u2 u3 --split old=9/new=1",
@@ -515,6 +526,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n, query in enumerate(["hours", "Hours?", "call 415-555-2671", "café", "map", "lifts"])
     )
     (demo / "traffic.jsonl").write_text(asked)
+    write_experiment(demo)
     (demo / "watch.toml").write_text('logs = "traffic.jsonl"')
     lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))
@@ -586,7 +598,9 @@ def test_a_command_prints_what_python_gets(
         _run_once(folder)
     inputs = [TRUTH, *RUNS] if command in ON_RUNS and arguments[:1] in ("", "-") else []
     done = steelyard(*command.split(), *inputs, *arguments.split(), environment={"LC_ALL": "C.UTF-8"})
-    assert done.returncode in ((0, 1, 3) if command in ("gate", "monitor") else (0,)), done.stderr.decode()
+    assert done.returncode in ((0, 1, 3) if command in ("ab analyse", "gate", "monitor") else (0,)), (
+        done.stderr.decode()
+    )
     printed, _, following = done.stdout.decode().partition("Next: ")
     assert printed == call()
     assert following.count("\n") == bool(following)
