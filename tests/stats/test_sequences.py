@@ -6,6 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from benchmarks.simulated.looks import BOUNDED, CASES, bounded_at_a_null, shown_at_a_null
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -170,3 +171,20 @@ def test_bets_at_the_edges() -> None:
         Betting(np.array([0.5]), 1, 1)
     with pytest.raises(InputError, match="not finite"):
         Betting(np.array([np.nan]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_thirty_looks_at_a_null(name: str) -> None:
+    """One look's p shows something in about 28%, always valid in 5% at most (and two standard errors)."""
+    by_one_look, *always_valid = shown_at_a_null(CASES[name], draws=200, seed=2)
+    assert by_one_look > 0.18
+    assert max(always_valid) <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOUNDED)
+def test_bets_hold_where_few_bounded_values_are_skewed(name: str) -> None:
+    _, by_sequence, by_bets, *_ = bounded_at_a_null(BOUNDED[name], 60, draws=300, seed=2)
+    assert by_bets <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
+    assert (by_sequence > 0.3) == (name == "−.1 or .9")
