@@ -145,6 +145,20 @@ def test_monitoring(tmp_path: Path) -> None:
     assert lines == shown
 
 
+@pytest.mark.slow
+def test_ab(tmp_path: Path) -> None:
+    lines = printed("ab", "--output", tmp_path / "bay")
+    text = "\n".join(lines)
+    assert re.findall(r"^(Ship|Do not ship|No verdict on) (\w+)", text, re.M) == [
+        ("Ship", "hybrid"), ("Do not ship", "spaces"), ("No verdict on", "page"),
+    ]  # fmt: skip
+    assert "comes from browser=firefox" in text.replace("\n", " ")
+    assert (tmp_path / "bay" / "hybrid.html").read_text("utf-8").startswith("<!doctype html>")
+    readme = (EXAMPLES / "ab" / "README.md").read_text("utf-8")
+    shown = readme.partition("```text\n")[2].partition("```")[0].strip()
+    assert text.strip() == shown
+
+
 @pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])
 def test_without_data(example: str, tmp_path: Path) -> None:
     done = run(example, "--data", tmp_path)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import shutil
+import sys
 from pathlib import Path
 
-from steelyard.cli.app import app
 from steelyard.demo import copy_data
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from terminal import say, steelyard
 
 HERE = Path(__file__).resolve().parent
 DATE = "2026-11-22T10:00:00Z"
@@ -59,21 +61,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A judge, reviewed by people.")
     parser.add_argument("--output", type=Path, default=HERE / "review-demo", help="folder for all of it")
     return parser.parse_args()
-
-
-def say(text: str) -> None:
-    """A line between the commands."""
-    print(f"\n# {text}\n")
-
-
-def steelyard(command: str) -> None:
-    """Run a command as a terminal would, and show its exit status where it is not 0."""
-    print(f"$ steelyard {command}", flush=True)
-    try:
-        status = app(shlex.split(command))
-    except SystemExit as leaving:
-        status = int(leaving.code or 0)
-    print(f"[exit status {status}]\n" if status else "")
 
 
 def decide(folder: str, rater: str) -> None:
