@@ -295,6 +295,8 @@ def _effects(experiment: Experiment, words: Words) -> Sheet:
     others = [effect for effect in experiment.effects if effect.role != "guardrail"]
     level = f"{100 * (1 - experiment.alpha):g}%"
     notes = [words("ab.note.intervals", baseline=single_line(next(iter(experiment.arms))), level=level)]
+    if any(effect.method in ("cuped", "stratified") for effect in others):
+        notes.append(words("ab.note.beside"))
     if experiment.analysis == "always-valid":
         notes.append(words("ab.note.valid"))
     if any(effect.better == "lower" for effect in experiment.effects):

@@ -31,7 +31,7 @@ def metric_text(effect: Effect) -> str:
 
 def is_relative(effect: Effect) -> bool:
     """Whether an effect is written in per cent of the baseline, rather than in the unit of its metric."""
-    return math.isfinite(effect.relative)
+    return math.isfinite(effect.relative) and effect.baseline != 0
 
 
 def change_texts(effect: Effect) -> tuple[str, str, str]:
