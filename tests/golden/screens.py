@@ -27,6 +27,7 @@ import steelyard as sy
 from steelyard.cli.calls import Call
 from steelyard.demo import copy_data
 from steelyard.experiment.self_testing import SelfTestOptions
+from tests.abtests.simulated import write_experiment
 from tests.cli.command import steelyard
 from tests.monitoring.simulated import write_days
 
@@ -103,6 +104,7 @@ SCREENS: dict[str, Screen] = {
     "review-calibrate-two": Screen("review calibrate pilot.jsonl runs/assistant", state="settling"),
     "review-report-two": Screen("review report pilot.jsonl runs/assistant", state="settling", most=20),
     "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
+    "ab-analyse": Screen("ab analyse layout.toml ab.jsonl", most=13, state="tested", varies=True),
     "monitor": Screen("monitor shop.toml --as-of 2026-10-16T12:00Z", most=12, state="watched", varies=True),
     "monitor-alert": Screen("monitor shop.toml", most=12, status=1, state="watched", varies=True),
     "monitor-few": Screen("monitor shop.toml --as-of 2026-09-17T12:00Z", most=12, status=3, state="watched"),
@@ -194,6 +196,12 @@ def watched(folder: Path) -> None:
     write_days(folder / "logs", range(40, 43), ctr=0.2, config="v2")
 
 
+def tested(folder: Path) -> None:
+    """The logs of an A/B test whose new arm users click more."""
+    folder.mkdir()
+    write_experiment(folder, lift=0.6)
+
+
 MISTAKES = (
     "charging cable", "Try another", "no free membership", "donate blood", "insured", "70 yuan", "at any time",
     "not switched off", "refrigerator", "guitars", "seven days like", "help is free", "day and night", "420元", "灯泡",
@@ -228,6 +236,7 @@ STATES: dict[str, Callable[[Path], None]] = {
     "labelled": labelled,
     "benched": benched,
     "recorded": recorded,
+    "tested": tested,
     "watched": watched,
 }  # fmt: skip
 

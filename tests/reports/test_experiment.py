@@ -97,6 +97,10 @@ def test_an_effect_that_fades_is_said_in_the_form_of_the_effect() -> None:
 def test_how_each_effect_was_computed_is_said() -> None:
     page = experiment().text("markdown", lang="en")
     assert "| percentile, clustered by unit | worth 6,120, 6,093 independent requests |" in page
+    sequence = replace(CTR, method="sequence", details={"method": "newcombe", "n_tuned": 10_000})
+    page_of_sequence = experiment(effects=[sequence], analysis="always-valid").text("markdown", lang="en")
+    assert "confidence sequence, shares (Newcombe, Wilson) | narrowest at 10,000 units" in page_of_sequence
+    assert "Intervals and p hold at every look." in page_of_sequence
     assert "| variance × 0.64; correlation with the time before 0.60 |" in page
 
 

@@ -152,6 +152,10 @@ def days_sheet(experiment: Experiment, words: Words) -> Sheet:
 def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
     """A row a metric and arm: how it was computed, of how many units, and what they can show."""
 
+    def method(effect: Effect) -> str:
+        names = [effect.method, *([effect.details["method"]] if "method" in effect.details else [])]
+        return str(value_text("method", names, words))
+
     def details(effect: Effect) -> str:
         texts = [
             words(f"ab.detail.{name}", value=_detail_text(value, words))
@@ -165,7 +169,7 @@ def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
         *_arm(experiment, words),
         Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
         Column[Effect](words("ab.head.detectable"), lambda effect: size_text(effect, effect.detectable), optional=True),
-        Column[Effect](words("ab.head.method"), lambda effect: str(value_text("method", effect.method, words))),
+        Column[Effect](words("ab.head.method"), method),
         Column[Effect](words("ab.head.details"), details, optional=True),
     ]
     return sheet_of(experiment.effects, columns)
@@ -175,7 +179,7 @@ def _detail_text(value: Any, words: Words) -> str:
     """A count, a number, or counts of both arms."""
     if isinstance(value, list | tuple):
         return words.listed([count_text(own) for own in value])
-    return number(value, 2) if isinstance(value, float) else str(value_text("", value, words))
+    return number(value, 2) if isinstance(value, float) else count(value)
 
 
 def checks_sheet(experiment: Experiment, words: Words) -> Sheet:
@@ -242,7 +246,8 @@ def brief_experiment(experiment: Experiment, look: Look) -> Iterator[Block]:
     for decision in experiment.decisions:
         reasons = reason_texts(decision, experiment, words)[:_MOST_REASONS]
         yield Text(between.join([outcome_text(decision, words), *reasons]), "bold")
-    notes = [facts_text(experiment, words), *careful(cautions(experiment, words), look)]
+    facts = between.join([facts_text(experiment, words), *_adjusted(experiment.effects, words)])
+    notes = [facts, *careful(cautions(experiment, words), look)]
     if is_blocked(experiment):
         rows = origin_sheets(experiment, words)[:1]
         yield replace(rows[0], rows=rows[0].rows[:_MOST_ORIGINS], notes=notes) if rows else Text("\n".join(notes))
@@ -295,13 +300,17 @@ def _effects(experiment: Experiment, words: Words) -> Sheet:
     others = [effect for effect in experiment.effects if effect.role != "guardrail"]
     level = f"{100 * (1 - experiment.alpha):g}%"
     notes = [words("ab.note.intervals", baseline=single_line(next(iter(experiment.arms))), level=level)]
-    if any(effect.method in ("cuped", "stratified") for effect in others):
-        notes.append(words("ab.note.beside"))
+    notes += _adjusted(others, words)
     if experiment.analysis == "always-valid":
         notes.append(words("ab.note.valid"))
     if any(effect.better == "lower" for effect in experiment.effects):
         notes.append(words("ab.lower"))
     return replace(effects_sheet(experiment, others, words), notes=notes, spare=())
+
+
+def _adjusted(effects: Sequence[Effect], words: Words) -> list[str]:
+    """That differences are adjusted, where some are."""
+    return [words("ab.note.beside")] if any("variance_kept" in effect.details for effect in effects) else []
 
 
 def _why(experiment: Experiment, words: Words) -> str:
