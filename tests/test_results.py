@@ -109,6 +109,9 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Diagnosis": lambda path: sy.diagnose(sy.weigh(TRUTH, RUNS)),
     "LogCheck": lambda path: sy.check_logs(written(path)),
     "DrawnQuestions": lambda path: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
+    "ExperimentPlan": lambda path: sy.plan_experiment(
+        metric="ctr", difference="5%", baseline=0.2, users_per_day=900, start="2026-12-07"
+    ),
     "EntryDifference": lambda path: difference(past := history(), *past.entries()["id"]),
     "Experiment": lambda path: experiment(),
     "Gate": lambda path: sy.gate(scores(), baseline="bm25", margin=0.02),

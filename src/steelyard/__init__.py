@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.abtests.experiment import Experiment
     from steelyard.abtests.interleaving.analysing import Interleaving, analyse_interleaving
     from steelyard.abtests.interleaving.pages import interleave
+    from steelyard.abtests.planning import ExperimentPlan, plan_experiment
     from steelyard.abtests.registration import register_experiment
     from steelyard.base.errors import (
         DuplicateError,
@@ -87,6 +88,7 @@ _HOMES = {
     "abtests.config": "ExperimentConfig",
     "abtests.experiment": "Experiment",
     "abtests.registration": "register_experiment",
+    "abtests.planning": "ExperimentPlan plan_experiment",
     "bench.bench": "Bench",
     "bench.run.load_tests": "load_test",
     "bench.run.rerankers": "bench_rerankers",
@@ -162,6 +164,7 @@ __all__ = [
     "Entry",
     "Experiment",
     "ExperimentConfig",
+    "ExperimentPlan",
     "Gate",
     "Grades",
     "InputError",
@@ -220,6 +223,7 @@ __all__ = [
     "parse",
     "plain",
     "plan",
+    "plan_experiment",
     "questions_from_logs",
     "rate",
     "read_logs",

@@ -340,6 +340,30 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             lambda: sy.monitor("watch.toml", now=_LOOKED).text("json", lang="en"),
         ),
     ],
+    "ab plan": [
+        (
+            "--metric ctr --difference 5% --baseline 0.2 --users-per-day 900 --start 2026-12-07",
+            lambda: sy.plan_experiment(
+                metric="ctr", difference="5%", baseline=0.2, users_per_day=900, start="2026-12-07"
+            ).text(lang="en", width=80),
+        ),
+        (
+            "--metric value --difference 2 --baseline 40 --users-per-day 900 --sd 30 --split now=80/next=20"
+            " --alpha 0.01 --power 0.9 --analysis always-valid --before 7d --unit session --name v2 --start 2026-12-07"
+            " --timezone Asia/Shanghai -f json",
+            lambda: sy.plan_experiment(
+                metric="value", difference=2, baseline=40, users_per_day=900, sd=30, split={"now": 80, "next": 20},
+                alpha=0.01, power=0.9, analysis="always-valid", before="7d", unit="session", name="v2",
+                start="2026-12-07", timezone="Asia/Shanghai",
+            ).text("json", lang="en"),
+        ),
+        (
+            "--metric ctr --from ab.jsonl --difference 80% --guardrail latency_ms=50% --start 2026-12-07 -f toml",
+            lambda: sy.plan_experiment(
+                "ab.jsonl", metric="ctr", difference="80%", guardrails={"latency_ms": "50%"}, start="2026-12-07"
+            ).text("toml", lang="en"),
+        ),
+    ],
     "history trend": [
         ("--store history.db", lambda: _of_store(trend).text(lang="en", width=80)),
         (

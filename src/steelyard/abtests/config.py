@@ -39,11 +39,12 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from steelyard.base.choices import Analysis, UnitKind
 from steelyard.base.errors import InputError
 from steelyard.base.limits import Words, above, at_least, between
 from steelyard.base.settings import Origin, SettingError, validate
@@ -51,9 +52,6 @@ from steelyard.rag.config import Text, Written
 from steelyard.traffic.series import Better
 from steelyard.traffic.windows import Windows, parse_duration
 
-Analysis = Literal["fixed", "always-valid"]
-"""fixed: one verdict, at the horizon;   always-valid: a verdict at any look, by a confidence sequence."""
-UnitKind = Literal["user", "session", "request"]
 _SHARES_OFF = 1e-9
 _AMOUNT = "a share of the baseline such as '5%', or a number in the metric's unit"
 

@@ -48,3 +48,9 @@ PoolTask = Literal["grades", "quotes"]
 
 EntryFormat = Literal["files", "mlflow"]
 """In which form entries of a store are exported."""
+
+Analysis = Literal["fixed", "always-valid"]
+"""When an A/B test gives a verdict: once, at its horizon; or at any look, by intervals that are always valid."""
+
+UnitKind = Literal["user", "session", "request"]
+"""What an A/B test assigns to an arm."""

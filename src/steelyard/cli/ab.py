@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.reports.visible import single_line
 
@@ -14,6 +14,28 @@ if TYPE_CHECKING:
 
 STATUS = {"ship": 0, "do_not_ship": 1, "inconclusive": 3, "blocked": 3}
 """Exit status by the outcome of the decision; what cannot be analysed is 2, as everywhere."""
+
+
+def margin(text: str) -> tuple[str, str]:
+    """A metric and the margin of a guardrail.
+
+    >>> margin("latency_ms:p95=5%"), margin("language=zh=0.01")
+    (('latency_ms:p95', '5%'), ('language=zh', '0.01'))
+    """
+    metric, _, number = text.rpartition("=")
+    if not metric or not number:
+        raise ValueError
+    return metric, number
+
+
+def plan(
+    call: Call, logs: list[str] | None, *, guardrails: list[tuple[str, str]], name: str | None, **options: Any
+) -> None:
+    """Say how many users and days a difference needs, or write the declaration of the test."""
+    is_declared = call.output is not None and call.format == "toml"
+    name = name or (call.output.stem if is_declared and call.output is not None else "experiment")
+    result = call.compute(logs, guardrails=dict(guardrails), name=name, **options)
+    call.write(result, following=[*call.typed, "-o", "experiment.toml"] if result.days is not None else [])
 
 
 def assign(call: Call, salt: str, units: list[str], *, split: str) -> None:

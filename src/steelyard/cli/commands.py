@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit
+from steelyard.base.choices import Analysis, AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit, UnitKind
 from steelyard.base.options import VERBS
 from steelyard.cli import (
     ab,
@@ -29,6 +29,9 @@ _LOGS = argument(
     "logs", nargs="+", reads=True,
     help="Logs: files (JSONL, CSV, Parquet) and folders of them, as `steelyard logs check` reads them.",
 )  # fmt: skip
+_SPLIT = argument(
+    "--split", default="50/50", help="Weights of the arms, 90/10 or 1/1/1; or with names, control=90/new=10."
+)
 _TIMEZONE = argument("--timezone", default="UTC", help="Of times without an offset, such as Asia/Shanghai.")
 
 COMMANDS = {
@@ -550,6 +553,44 @@ COMMANDS = {
         ],
         monitor.monitor, "steelyard.monitoring.watching:monitor", "steelyard.monitoring.looking:Look",
     ),
+    "ab plan": Command(
+        "Say how many users and days an A/B test needs, what shorter and longer ones show, and write its declaration.",
+        [
+            argument("--metric", required=True, help="What decides: ctr, clicks@5, latency_ms:p95, a column."),
+            argument(
+                "--from", dest="logs", nargs="+", reads=True, metavar="LOGS",
+                help="Logs of the present system, of a week or better a month; without them --baseline.",
+            ),
+            argument(
+                "--difference", required=True, help="That is to be shown: 5% of the baseline, or a number in its unit."
+            ),
+            _SPLIT,
+            argument(
+                "--analysis", choices=get_args(Analysis), default="fixed",
+                help="One look at the end, or a look a day by intervals that are always valid.",
+            ),
+            argument("--alpha", type=float, default=0.05, help="Level of the test, two-sided."),
+            argument("--power", type=float, default=0.8, help="Chance that the difference is shown where it is there."),
+            argument(
+                "--before", default="14d", help="Time before the start whose requests reduce the variance; 0d for none."
+            ),
+            argument("--unit", choices=get_args(UnitKind), default="user", help="What is assigned to an arm."),
+            repeated(
+                "--guardrail", dest="guardrails", type=ab.margin, metavar="METRIC=MARGIN",
+                help="What must not get worse by the margin, such as latency_ms:p95=5%; may be repeated.",
+            ),
+            argument("--baseline", type=float, help="Without logs: the metric's value."),
+            argument("--users-per-day", type=float, help="Without logs: new users a day."),
+            argument(
+                "--sd", type=float,
+                help="Without logs: standard deviation of a user's value; by default the metric is a share of users.",
+            ),
+            argument("--name", help="Of the declaration; by default that of its file."),
+            argument("--start", metavar="DAY", help="Of the declaration; the next Monday by default."),
+            _TIMEZONE, options.PLAN_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        ab.plan, "steelyard.abtests.planning:plan_experiment", "steelyard.abtests.planning:ExperimentPlan",
+    ),
     "ab register": Command(
         "Register the declaration of an A/B test before it starts: its fingerprint, beside the file.",
         [
@@ -621,10 +662,7 @@ COMMANDS = {
         [
             argument("salt", help="Of the experiment: another salt deals the units out independently."),
             argument("units", nargs="+", help="Ids of users, sessions or requests."),
-            argument(
-                "--split", default="50/50",
-                help="Weights of the arms, 90/10 or 1/1/1; or with names, control=90/new=10.",
-            ),
+            _SPLIT,
             options.LANG,
         ],
         ab.assign, "steelyard.abtests.assigning:assign",

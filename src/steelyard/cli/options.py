@@ -154,6 +154,7 @@ SHEET_FORMAT = _format("table", "json", "csv", "markdown", "latex")
 SECTIONS_FORMAT = _format("table", "json", "markdown")
 SHOWN_FORMAT = _format("table", "json", "markdown", default="table")
 TREND_FORMAT = _format("table", "json", "csv", "markdown", "latex", "html")
+PLAN_FORMAT = _format("table", "json", "csv", "markdown", "latex", "html", "toml")
 REVIEW_FORMAT = _format("table", "markdown", "json", "html")
 SAFE_CSV = flag(
     "--safe-csv", help="In CSV, put ' before texts that a spreadsheet would compute: those that begin with = + - or @."

@@ -150,7 +150,7 @@ _CELL_WIDTH = 90
 """Columns of text below the cell of a notebook, about."""
 
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex",
-              ".xml": "junit"}  # fmt: skip
+              ".xml": "junit", ".toml": "toml"}  # fmt: skip
 
 
 def format_of(output: str | Path | None, format: str | None) -> str:
