@@ -27,6 +27,7 @@ from benchmarks.simulated.families import family_table, primary_table, third_run
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
 from benchmarks.simulated.histories import alarm_table, history_table, lucky_baseline_table, shape_table
 from benchmarks.simulated.intervals import interval_table
+from benchmarks.simulated.judged_arms import judged_arm_table
 from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.judged_samples import judged_sample_table
 from benchmarks.simulated.launches import launch_table
@@ -97,6 +98,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "since-when": since_table,
     "drawing": drawing_table,
     "causes": cause_table,
+    "judged-arms": judged_arm_table,
     "launches": launch_table,
     "series": series_table,
     "quiet-days": quiet_days_table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from statistics import NormalDist
@@ -14,6 +15,7 @@ from steelyard.abtests.decision import decisions
 from steelyard.abtests.effects import measured
 from steelyard.abtests.experiment import Check, CheckState, Effect, Experiment
 from steelyard.abtests.exposing import experiment_columns, exposures
+from steelyard.abtests.judged import judge_checks, judged_metrics
 from steelyard.abtests.registration import Registration, registration, settings_text
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.reading import read_logs
@@ -42,9 +44,11 @@ def analyse_experiment(
     if not isinstance(logs, Logs):
         logs = read_logs(logs, segments=further_columns(config), timezone=config.timezone, now=now)
     exposed = exposures(logs, config)
+    exposed = replace(exposed, metrics={**exposed.metrics, **dict(judged_metrics(logs, config, exposed))})
     found = measured(exposed, config)
     registered = registration(config)
-    checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *novelty_checks(found.daily)]
+    checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *judge_checks(exposed),
+              *novelty_checks(found.daily)]  # fmt: skip
     checks.sort(key=lambda check: _ORDER[check.state])
     arm = exposed.arm
     return Experiment(

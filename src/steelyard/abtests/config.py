@@ -28,6 +28,10 @@ metric = "latency_ms:p95"
 margin = "5%"
 [better]                             direction of metrics that have none by themselves
 tokens_out = "lower"
+[judged]                             answers that a judge reads: metrics such as "judged:faithfulness"
+n = 100                              drawn from every arm
+judge = "llm"
+labels = "labels.csv"                of people, by which the mean of every arm is corrected
 [winsorise]                          values of users above this share of them are taken as equal to it
 cost_usd = 0.999
 """
@@ -48,10 +52,13 @@ from steelyard.base.choices import Analysis, UnitKind
 from steelyard.base.errors import InputError
 from steelyard.base.limits import Words, above, at_least, between
 from steelyard.base.settings import Origin, SettingError, validate
+from steelyard.monitoring.streams.drawing import JudgedTable
 from steelyard.rag.config import Text, Written
 from steelyard.traffic.series import Better
 from steelyard.traffic.windows import Windows, parse_duration
 
+JUDGED = "judged:"
+"""Before the name of a measure of answers: the metric that a judge says."""
 _SHARES_OFF = 1e-9
 _AMOUNT = "a share of the baseline such as '5%', or a number in the metric's unit"
 
@@ -173,6 +180,7 @@ class ExperimentConfig(Written, _Table):
     arms: Annotated[dict[Text, Annotated[float, above(0)]], Words("a table of arms and their shares")]
     guardrail: Annotated[list[Guardrail], Words("tables [[guardrail]] with metric and margin")] = []
     better: dict[Text, Better] = {}
+    judged: Annotated[JudgedTable, Words("a table of settings of a judge")] | None = None
     winsorise: dict[Text, Annotated[float, between(0.5, 1.0)]] = {}
 
     @classmethod
@@ -194,6 +202,13 @@ class ExperimentConfig(Written, _Table):
         both = [metric for metric in self.secondary if metric in self.primary]
         if both:
             raise SettingError(f"{both[0]!r} is a primary metric, too; name it once", "secondary")
+        known = [] if self.judged is None else [f"{JUDGED}{name}" for name in self.judged.names]
+        for metric in self.metrics:
+            if metric.startswith(JUDGED) and metric not in known:
+                raise SettingError(
+                    f"{metric!r} is not judged; add {metric.removeprefix(JUDGED)!r} to measures of a table [judged]",
+                    "judged",
+                )
 
     @property
     def baseline(self) -> str:

@@ -12,10 +12,11 @@ import numpy as np
 
 from steelyard.abtests.config import Amount, ExperimentConfig, Guardrail
 from steelyard.abtests.experiment import Effect, EffectVerdict, Role
-from steelyard.abtests.exposures import Exposures, Percentiles, Sums
+from steelyard.abtests.exposures import Exposures, JudgedAnswers, Percentiles, Sums
 from steelyard.base.arrays import Ints
 from steelyard.base.errors import InputError, quoted
 from steelyard.stats.arms.contrast import Contrast
+from steelyard.stats.arms.judged import judged_contrast
 from steelyard.stats.arms.percentiles import percentile_contrast
 from steelyard.stats.arms.ratios import ratio_contrast
 from steelyard.stats.sequences import Sequential
@@ -98,6 +99,10 @@ class _Scale:
             counts = _counting(table.day, days)
             found = percentile_contrast(
                 of_arm, table.unit[counts], table.value[counts], table.share, baseline=0, other=arm
+            )
+        elif isinstance(table, JudgedAnswers):
+            found = judged_contrast(
+                of_arm, table.unit, table.judged, table.people, baseline=0, other=arm, bounds=table.bounds
             )
         else:
             found = self._ratio(table, metric, of_arm, arm, days, is_adjusted=is_adjusted)
@@ -203,8 +208,9 @@ class _Scale:
 
     @property
     def primary(self) -> list[tuple[str, int, str]]:
-        """Primary metrics with each arm but the baseline."""
-        return [(metric, arm, name) for metric in self.config.primary for arm, name in self.arms]
+        """Primary metrics with each arm but the baseline, as far as they have days."""
+        metrics = [name for name in self.config.primary if not isinstance(self.exposures.metrics[name], JudgedAnswers)]
+        return [(metric, arm, name) for metric in metrics for arm, name in self.arms]
 
     @property
     def days(self) -> range:

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import polars as pl
 
-from steelyard.abtests.config import ExperimentConfig
-from steelyard.abtests.exposures import Exposures, Percentiles, Sums
+from steelyard.abtests.config import JUDGED, ExperimentConfig
+from steelyard.abtests.exposures import Exposures, Metric, Percentiles, Sums
 from steelyard.base.arrays import Bools, Floats, Ints
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
@@ -24,7 +24,7 @@ from steelyard.traffic.series import Series
 from steelyard.traffic.tabulating import Columns
 from steelyard.traffic.windows import microseconds, time_of
 
-_ON = ["true", "1", "1.0", "yes"]
+ON = ["true", "1", "1.0", "yes"]
 """What a column of a trigger has where both arms would have differed, in small letters."""
 _MOST_NAMES = 5
 
@@ -33,6 +33,11 @@ def experiment_columns(config: ExperimentConfig) -> list[str]:
     """Columns of impressions that a declaration names: those to be read from files beside the usual ones."""
     trigger = [config.trigger] if config.trigger else []
     return list(dict.fromkeys([config.arm, *trigger, *unit_columns(config)]))
+
+
+def logged(config: ExperimentConfig) -> list[str]:
+    """Metrics that the log says by itself: all but those that a judge says."""
+    return [metric for metric in config.metrics if not metric.startswith(JUDGED)]
 
 
 def unit_columns(config: ExperimentConfig) -> list[str]:
@@ -53,7 +58,7 @@ def exposures(logs: Logs, config: ExperimentConfig, *, abstains: Abstains | None
     """
     _check_columns(logs, config)
     logs = numbered(logs)
-    measures = traffic_measures(config.metrics, partial(column_type, logs))
+    measures = traffic_measures(logged(config), partial(column_type, logs))
     columns = Columns(measure.quantity for measure in measures)
     edges = day_edges(config)
     n_days = whole_days(logs, config, edges)
@@ -208,7 +213,7 @@ def _triggered(table: pl.DataFrame, config: ExperimentConfig) -> Bools:
     if config.trigger is None:
         return np.ones(table.height, np.bool_)
     texts = table[f"text:{config.trigger}"].cast(pl.String).str.to_lowercase()
-    return texts.is_in(_ON).fill_null(value=False).to_numpy()
+    return texts.is_in(ON).fill_null(value=False).to_numpy()
 
 
 def _without_arms(table: pl.DataFrame, config: ExperimentConfig, day: Ints) -> str:
@@ -239,7 +244,7 @@ def _units(table: pl.DataFrame, requests_: _Requests, config: ExperimentConfig) 
 def _metrics(
     measures: list[TrafficMeasure], columns: Columns, table: pl.DataFrame, requests_: _Requests,
     config: ExperimentConfig,
-) -> Iterator[tuple[str, Sums | Percentiles]]:  # fmt: skip
+) -> Iterator[tuple[str, Metric]]:  # fmt: skip
     """The metrics by name, as `Exposures.metrics`."""
     sums = _Summed.of(requests_, has_before=config.unit == "user" and bool((requests_.day < 0).any()))
     for measure in measures:

@@ -47,6 +47,25 @@ class Percentiles:
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedAnswers:
+    """Answers that were drawn from the arms and judged.
+
+    unit            (q,) row of `Exposures.units` of each answer
+    judged, people  (q,) values by the judge, and by people; NaN where there is none
+    bounds          lowest and highest value
+    """
+
+    series: Series
+    unit: Ints
+    judged: Floats
+    people: Floats
+    bounds: tuple[float, float]
+
+
+Metric = Sums | Percentiles | JudgedAnswers
+
+
+@dataclass(frozen=True, eq=False)
 class Exposures:
     """Units of an experiment, each in one arm, and what they did from their first exposure on.
 
@@ -64,7 +83,7 @@ class Exposures:
 
     arms: Sequence[str]
     units: pl.DataFrame
-    metrics: Mapping[str, Sums | Percentiles]
+    metrics: Mapping[str, Metric]
     n_days: int
     start: datetime
     end: datetime

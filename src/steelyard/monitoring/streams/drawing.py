@@ -35,16 +35,14 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-class SampleTable(BaseModel):
-    """The table [sample] of monitor.toml; relative paths count from its folder.
+class JudgedTable(BaseModel):
+    """How answers of logs are drawn and judged; relative paths count from the folder of the configuration.
 
-    n           answers that are drawn of a window
+    n           answers that are drawn
     measures    of answers, which need no gold: faithfulness, citation_validity, …
     judge       lexical, nli, llm, … or module:object;   settings   of the judge, such as model
-    budget      of one look: answers that are judged, anchors among them, and dollars of a judge that counts them
+    budget      answers that are judged, and dollars of a judge that counts them
     labels      a file of people's labels: one row an answer, with request and a column by the name of a measure
-    anchors     a file of answers, with query, answer and contexts; by default those drawn first, `n_anchors` of them
-    anchor_every   so many windows after which anchors are judged again although the judge says that it is the same
     usd_per_request   what an answer costs, for a budget in dollars of a judge that does not count them
     """
 
@@ -55,9 +53,6 @@ class SampleTable(BaseModel):
     settings: Annotated[dict[str, Any], Words("a table of settings of the judge")] = Field(default_factory=dict)
     budget: LookBudget = LookBudget()
     labels: File | None = None
-    anchors: File | None = None
-    n_anchors: Annotated[int, at_least(2)] = 50
-    anchor_every: Count = 7
     usd_per_request: Annotated[float, Limits(above=0)] | None = None
 
     @model_validator(mode="after")
@@ -75,13 +70,25 @@ class SampleTable(BaseModel):
 
     @property
     def names(self) -> list[str]:
-        """Names of its measures, which are those of its series."""
+        """Names of its measures."""
         return [str(spec) for spec in self.specs]
 
     @property
     def specs(self) -> list[Measure]:
         """Its measures."""
         return [parse(name) for name in self.measures]
+
+
+class SampleTable(JudgedTable):
+    """The table [sample] of monitor.toml: `n` answers of a window, and a budget of one look, anchors among them.
+
+    anchors     a file of answers, with query, answer and contexts; by default those drawn first, `n_anchors` of them
+    anchor_every   so many windows after which anchors are judged again although the judge says that it is the same
+    """
+
+    anchors: File | None = None
+    n_anchors: Annotated[int, at_least(2)] = 50
+    anchor_every: Count = 7
 
 
 class Answer(BaseModel):
@@ -122,10 +129,7 @@ def draw(
 
     after, until   as of `tabulate`
     """
-    own = logs.answers.filter(pl.col("answer").str.len_chars() > 0).unique("request", keep="first")
-    rows = requests(logs, ["time", "request", "unit", "query", "doc_ids"]).join(
-        own.select("request", "answer", "contexts"), on="request", how="left"
-    )
+    rows = answered(logs, ["time", "unit"])
     if after is not None:
         rows = rows.filter(pl.col("time") >= after)
     if until is not None:
@@ -133,15 +137,25 @@ def draw(
     frame = rows.sort("time", "request").collect()
     starts, ends = windows.bounds(frame["time"].to_physical().to_numpy(), after=after, until=until)
     place = np.searchsorted(starts, frame["time"].to_physical().to_numpy(), side="right") - 1
-    answered = frame.with_columns(window=place).filter(pl.col("answer").is_not_null(), pl.col("query").is_not_null())
-    by_window = answered.partition_by("window", as_dict=True)
+    usable = frame.with_columns(window=place).filter(pl.col("answer").is_not_null(), pl.col("query").is_not_null())
+    by_window = usable.partition_by("window", as_dict=True)
     return [
-        _drawn(by_window.get((w,), answered.clear()), time_of(start), time_of(end), n=n, monitor=monitor)
+        drawn(by_window.get((w,), usable.clear()), time_of(start), time_of(end), n=n, monitor=monitor)
         for w, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
     ]
 
 
-def _drawn(rows: pl.DataFrame, start: datetime, end: datetime, *, n: int, monitor: str) -> Window:
+def answered(logs: Logs, columns: Sequence[str]) -> pl.LazyFrame:
+    """Requests of people with their answers, null where there is none: some columns, and what a judge is shown."""
+    own = logs.answers.filter(pl.col("answer").str.len_chars() > 0).unique("request", keep="first")
+    return requests(logs, list(dict.fromkeys([*columns, "request", "query", "doc_ids"]))).join(
+        own.select("request", "answer", "contexts"), on="request", how="left"
+    )
+
+
+def drawn(rows: pl.DataFrame, start: datetime, end: datetime, *, n: int, monitor: str) -> Window:
+    """Answers of a window, or of what else, drawn by a hash of their requests;   rows   of `answered`, with `unit`"""
+
     def place(request: str) -> bytes:
         return hashlib.sha256(f"{monitor}\n{microseconds(start)}\n{request}".encode()).digest()
 
