@@ -147,16 +147,16 @@ def test_monitoring(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ab(tmp_path: Path) -> None:
-    lines = printed("ab", "--output", tmp_path / "bay")
-    text = "\n".join(lines)
-    assert re.findall(r"^(Ship|Do not ship|No verdict on) (\w+)", text, re.M) == [
+    done = run("ab", "--output", tmp_path / "bay")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^(Ship|Do not ship|No verdict on) (\w+)", done.stdout, re.M) == [
         ("Ship", "hybrid"), ("Do not ship", "spaces"), ("No verdict on", "page"),
     ]  # fmt: skip
-    assert "comes from browser=firefox" in text.replace("\n", " ")
+    assert "comes from browser=firefox" in " ".join(done.stdout.split())
+    assert "users within 28 days" in done.stdout
     assert (tmp_path / "bay" / "hybrid.html").read_text("utf-8").startswith("<!doctype html>")
     readme = (EXAMPLES / "ab" / "README.md").read_text("utf-8")
-    shown = readme.partition("```text\n")[2].partition("```")[0].strip()
-    assert text.strip() == shown
+    assert done.stdout.strip() == readme.partition("```text\n")[2].partition("```")[0].strip()
 
 
 @pytest.mark.parametrize("example", ["war_and_peace", "zh_cmrc2018"])

@@ -1,4 +1,4 @@
-"""An interleaving and three A/B tests of the bundled service: what the logs say, command by command.
+"""An interleaving and three A/B tests of the bundled service: what the commands say of their logs.
 
 python examples/ab/run.py [--output FOLDER] [--seed N] [--sessions N]
 """
@@ -20,6 +20,8 @@ import steelyard as sy
 
 def decide() -> None:
     """Let the commands look at the logs of the working folder."""
+    say("How long does it take to see a gain of 5.5%? The log of the last four weeks knows.")
+    steelyard("ab plan --metric ctr --from before --difference 5.5% --guardrail latency_ms:p95=20%")
     for name in TESTS:
         sy.register_experiment(f"{name}.toml", now=START - timedelta(days=1))
     say("The winner, in a test of four weeks, which was registered the day before.")

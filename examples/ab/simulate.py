@@ -1,4 +1,4 @@
-"""Logs of the bundled service under test: an interleaving, three A/B tests of four weeks, and two weeks before them.
+"""Logs of the bundled service under test: an interleaving, three A/B tests of four weeks, and four weeks before them.
 
 python examples/ab/simulate.py FOLDER [--seed N] [--sessions N]
 """
@@ -41,7 +41,7 @@ HERE = Path(__file__).resolve().parent
 
 START = datetime(2026, 8, 31, tzinfo=ZONE)
 """The first day of the tests, a Monday."""
-N_BEFORE, N_DAYS, N_INTERLEAVED, SESSIONS = 14, 28, 3, 600
+N_BEFORE, N_DAYS, N_INTERLEAVED, SESSIONS = 28, 28, 3, 600
 POPULAR = 7
 """Seed of which questions are asked often: whatever the seed of the rest, the effects of the tests are the same."""
 BROWSERS = {"chrome": 0.6, "safari": 0.2, "firefox": 0.2}
