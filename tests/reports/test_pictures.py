@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -16,7 +17,7 @@ from steelyard.reports.views.agreement import agreement_picture
 from steelyard.reports.views.comparison import comparison_picture
 from steelyard.reports.views.diagnosis import diagnosis_picture
 from steelyard.reports.views.gate import gate_picture
-from steelyard.reports.views.picture import Intervals, Mark, Part, Shares
+from steelyard.reports.views.picture import Course, Intervals, Mark, Part, Picture, Shares
 from steelyard.reports.views.ratings import ratings_picture
 from steelyard.reports.views.scores import scores_picture
 from steelyard.reports.views.view import view_of
@@ -35,7 +36,7 @@ RUNS = {
 }
 
 
-def drawn(picture: Intervals | Shares) -> ElementTree.Element:
+def drawn(picture: Picture) -> ElementTree.Element:
     return ElementTree.fromstring(picture_html(picture))
 
 
@@ -71,6 +72,42 @@ def test_what_has_no_number_is_not_drawn_and_what_is_endless_ends_with_the_axis(
     (line,) = [path.attrib["d"] for path in figure.iter("path") if path.attrib.get("stroke-width")]
     assert float(line.rpartition("H")[2]) > max(float(circle.attrib["cx"]) for circle in figure.iter("circle"))
     assert texts(figure)[-1] == "–"
+
+
+def test_a_limit_of_a_row_is_marked_on_the_axis() -> None:
+    marks = [Mark("a", 1.0, 0.5, 1.5, "1", limit=3.0), Mark("b", 2.0, math.nan, math.nan, "2")]
+    figure = drawn(Intervals("t", "d", marks))
+    (low, at_low), *_, (high, at_high) = scale(figure).items()
+    (limit,) = [path.attrib["d"] for path in figure.iter("path") if path.attrib.get("stroke-dasharray")]
+    wanted = at_low + (3.0 - float(low)) * (at_high - at_low) / (float(high) - float(low))
+    assert float(re.findall(r"M([\d.]+)", limit)[0]) == pytest.approx(wanted, abs=0.2)
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_values_one_after_another_are_where_the_axis_says(joined: bool) -> None:
+    values = [0.5, 0.1, 0.9, math.nan, 0.3]
+    points = [Mark(f"day {n}", value, value - 0.2, value + 0.1, str(value)) for n, value in enumerate(values)]
+    figure = drawn(Course("t", "d", points, line=0.0, scale="differences", joined=joined))
+    labels = [text for text in figure.iter("text") if text.attrib["text-anchor"] == "end"]
+    ticks = {float((text.text or "").replace("−", "-")): float(text.attrib["y"]) - 4 for text in labels}
+    (low, at_low), *_, (high, at_high) = ticks.items()
+    circles = [(float(own.attrib["cx"]), float(own.attrib["cy"])) for own in figure.iter("circle")]
+    wanted = [at_low + (value - low) * (at_high - at_low) / (high - low) for value in values if not math.isnan(value)]
+    assert [y for _, y in circles] == pytest.approx(wanted, abs=0.3)
+    assert [x for x, _ in circles] == sorted(x for x, _ in circles)
+    bands = [path.attrib["d"] for path in figure.iter("path") if path.attrib.get("opacity") == "0.25"]
+    bars = [path.attrib["d"] for path in figure.iter("path") if path.attrib.get("stroke-width") == "3"]
+    assert [band.count("L") + 1 for band in bands] == ([6, 2] if joined else [])
+    assert len(bars) == (0 if joined else 4)
+
+
+def test_only_as_many_names_are_written_below_as_there_is_room_for() -> None:
+    points = [Mark(f"2026-10-{n:02}", n, n, n, "") for n in range(90)]
+    figure = drawn(Course("t", "d", points))
+    x = [float(text.attrib["x"]) for text in figure.iter("text") if text.attrib["text-anchor"] == "middle"]
+    assert 2 < len(x) < 12
+    assert min(b - a for a, b in itertools.pairwise(x)) > 70
+    assert max(x) < 640 - 35
 
 
 def test_equal_values_and_no_values_have_an_axis() -> None:

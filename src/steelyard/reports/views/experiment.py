@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -35,6 +35,14 @@ from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
 _MOST_ROWS, _MOST_ORIGINS, _MOST_REASONS = 8, 5, 4
+_SHOWN = {
+    "effects": "metric arm role baseline value change interval margin p verdict",
+    "days": "day metric arm n change interval running",
+    "segments": "segment metric arm n baseline value change interval p verdict",
+    "methods": "metric arm n detectable method details",
+}
+"""Columns of each sheet of effects, by name."""
+_OPTIONAL, _SPARE = ("margin", "detectable", "details"), ("p", "role", "margin", "baseline")
 _KINDS: Mapping[EffectVerdict, Kind] = {
     "better": "better", "worse": "worse", "broken": "worse", "not_worse": "plain", "unclear": "unclear",
     "none": "unclear",
@@ -54,132 +62,80 @@ def is_blocked(experiment: Experiment) -> bool:
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
-def _arm(experiment: Experiment, words: Words) -> list[Column[Effect]]:
-    """The arm of an effect, where there are several."""
-    head = words("ab.head.arm")
-    return [Column(head, lambda effect: single_line(effect.arm))] if len(experiment.arms) > 2 else []
-
-
-def _values(experiment: Experiment, words: Words) -> list[Column[Effect]]:
-    """The values of both arms, below their names where there are two."""
-    heads = [words("ab.head.baseline"), words("ab.head.value")]
-    if len(experiment.arms) == 2:
-        heads = [single_line(arm) for arm in experiment.arms]
-    return [
-        Column(heads[0], lambda effect: values_text(effect)[0]),
-        Column(heads[1], lambda effect: values_text(effect)[1]),
-    ]
-
-
-def _role(words: Words) -> list[Column[Effect]]:
-    return [Column(words("ab.head.role"), lambda effect: words(f"ab.role.{effect.role}"))]
-
-
-def _change(words: Words) -> list[Column[Effect]]:
-    """The difference, and its interval."""
-    return [
-        Column(words("ab.head.change"), lambda effect: change_texts(effect)[0]),
-        Column(words("ab.head.interval"), lambda effect: interval_text(effect, words)),
-    ]
-
-
-def _verdict(experiment: Experiment, words: Words) -> list[Column[Effect]]:
-    """What is shown of an effect, unless checks take every verdict."""
-    head = words("ab.head.verdict")
-    shown = [Column[Effect](head, lambda effect: words(f"ab.verdict.{effect.verdict}"))]
-    return [] if is_blocked(experiment) else shown
-
-
-def interval_text(effect: Effect, words: Words) -> str:
-    """Both ends of the interval of a difference; a dash where there is none."""
-    _, low, high = change_texts(effect)
-    return "–" if low == "–" else words("ab.to", low=low, high=high)
-
-
-def effects_sheet(experiment: Experiment, effects: Sequence[Effect], words: Words) -> Sheet:
-    """A row a metric and arm: both values, the difference, what a guardrail allows, and the verdict."""
-    columns = [
-        Column[Effect](words("ab.head.metric"), metric_text),
-        *_arm(experiment, words),
-        *(_role(words) if len({effect.role for effect in effects}) > 1 else []),
-        *_values(experiment, words),
-        *_change(words),
-        Column[Effect](
-            words("ab.head.margin"), lambda effect: size_text(effect, effect.margin), optional=True
-        ),
-        Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
-        *_verdict(experiment, words),
-    ]  # fmt: skip
-    sheet = sheet_of(effects, columns, n_labels=1 + len(_arm(experiment, words)))
-    spare = [words("ab.head.p"), words("ab.head.role"), words("ab.head.margin"), _values(experiment, words)[0].head]
-    return replace(sheet, spare=[sheet.header.index(head) for head in spare if head in sheet.header])
-
-
-def segments_sheet(experiment: Experiment, words: Words) -> Sheet:
-    """A row a segment, metric and arm."""
-    columns = [
-        Column[Effect](words("ab.head.segment"), lambda effect: single_line(effect.segment)),
-        Column[Effect](words("ab.head.metric"), metric_text),
-        *_arm(experiment, words),
-        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
-        *_values(experiment, words),
-        *_change(words),
-        Column[Effect](words("ab.head.p"), lambda effect: p_text(effect.adjusted)),
-        *_verdict(experiment, words),
-    ]
-    return sheet_of(experiment.segments, columns, [words("ab.note.segments")], n_labels=2)
-
-
-def days_sheet(experiment: Experiment, words: Words) -> Sheet:
-    """A row a day, metric and arm: the difference of that day, and that of all days up to it."""
+def _columns(experiment: Experiment, words: Words) -> dict[str, Column[Effect]]:
+    """Columns of effects by name; those of the values are headed by the arms, where there are two."""
     running = {(effect.metric, effect.arm, effect.day): effect for effect in experiment.running}
+
+    def interval(effect: Effect) -> str:
+        _, low, high = change_texts(effect)
+        return "–" if low == "–" else words("ab.to", low=low, high=high)
 
     def up_to(effect: Effect) -> str:
         own = running.get((effect.metric, effect.arm, effect.day))
         return "–" if own is None else change_text(own, words)
 
-    columns = [
-        Column[Effect](words("ab.head.day"), lambda effect: day_text(experiment, effect.day or 0)),
-        Column[Effect](words("ab.head.metric"), metric_text),
-        *_arm(experiment, words),
-        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
-        *_change(words),
-        Column[Effect](words("ab.head.running"), up_to),
-    ]
-    return sheet_of(experiment.daily, columns, n_labels=2)
+    cells: dict[str, Callable[[Effect], str]] = {
+        "metric": metric_text,
+        "arm": lambda effect: single_line(effect.arm),
+        "role": lambda effect: words(f"ab.role.{effect.role}"),
+        "segment": lambda effect: single_line(effect.segment),
+        "day": lambda effect: day_text(experiment, effect.day or 0),
+        "n": lambda effect: count(effect.n_baseline + effect.n),
+        "baseline": lambda effect: values_text(effect)[0],
+        "value": lambda effect: values_text(effect)[1],
+        "change": lambda effect: change_texts(effect)[0],
+        "interval": interval,
+        "running": up_to,
+        "margin": lambda effect: size_text(effect, effect.margin),
+        "p": lambda effect: p_text(effect.adjusted),
+        "verdict": lambda effect: words(f"ab.verdict.{effect.verdict}"),
+        "detectable": lambda effect: size_text(effect, effect.detectable),
+        "method": lambda effect: method_text(effect, words),
+        "details": lambda effect: details_text(effect, words),
+    }
+    heads = dict(zip(("baseline", "value"), map(single_line, experiment.arms), strict=False))
+    if len(experiment.arms) > 2:
+        heads = {}
+    return {
+        name: Column(heads.get(name) or words(f"ab.head.{name}"), cell, optional=name in _OPTIONAL)
+        for name, cell in cells.items()
+    }
 
 
-def methods_sheet(experiment: Experiment, words: Words) -> Sheet:
-    """A row a metric and arm: how it was computed, of how many units, and what they can show."""
-
-    def method(effect: Effect) -> str:
-        names = [effect.method, *([effect.details["method"]] if "method" in effect.details else [])]
-        return str(value_text("method", names, words))
-
-    def details(effect: Effect) -> str:
-        texts = [
-            words(f"ab.detail.{name}", value=_detail_text(value, words))
-            for name, value in effect.details.items()
-            if f"ab.detail.{name}" in words
-        ]
-        return words("list.semicolon").join(texts) or "–"
-
-    columns = [
-        Column[Effect](words("ab.head.metric"), metric_text),
-        *_arm(experiment, words),
-        Column[Effect](words("ab.head.n"), lambda effect: count(effect.n_baseline + effect.n)),
-        Column[Effect](words("ab.head.detectable"), lambda effect: size_text(effect, effect.detectable), optional=True),
-        Column[Effect](words("ab.head.method"), method),
-        Column[Effect](words("ab.head.details"), details, optional=True),
-    ]
-    return sheet_of(experiment.effects, columns)
+def _sheet(experiment: Experiment, effects: Sequence[Effect], words: Words, kind: str) -> Sheet:
+    """A row an effect: no arm where there is one, no role where all have one, no verdict where checks take it."""
+    columns = _columns(experiment, words)
+    hidden = {
+        "arm": len(experiment.arms) == 2, "verdict": is_blocked(experiment),
+        "role": len({effect.role for effect in effects}) == 1,
+    }  # fmt: skip
+    shown = [name for name in _SHOWN[kind].split() if not hidden.get(name)]
+    sheet = sheet_of(effects, [columns[name] for name in shown], n_labels=1 + ("arm" in shown))
+    heads = [columns[name].head for name in _SPARE]
+    return replace(sheet, spare=[sheet.header.index(head) for head in heads if head in sheet.header])
 
 
-def _detail_text(value: Any, words: Words) -> str:
-    """A count, a number, or counts of both arms."""
-    if isinstance(value, list | tuple):
-        return words.listed([count_text(own) for own in value])
-    return number(value, 2) if isinstance(value, float) else count(value)
+def effects_sheet(experiment: Experiment, effects: Sequence[Effect], words: Words) -> Sheet:
+    """A row a metric and arm: both values, the difference, what a guardrail allows, and the verdict."""
+    return _sheet(experiment, effects, words, "effects")
+
+
+def method_text(effect: Effect, words: Words) -> str:
+    """How an effect was computed; of a confidence sequence, what it is of, too."""
+    return str(value_text("method", [effect.method, *filter(None, [effect.details.get("method")])], words))
+
+
+def details_text(effect: Effect, words: Words) -> str:
+    """What else is known of how an effect was computed: counts, numbers, and counts of both arms."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return words.listed([count_text(own) for own in value])
+        return number(value, 2) if isinstance(value, float) else count(value)
+
+    details = {name: value for name, value in effect.details.items() if f"ab.detail.{name}" in words}
+    texts = [words(f"ab.detail.{name}", value=text(value)) for name, value in details.items()]
+    return words("list.semicolon").join(texts) or "–"
 
 
 def checks_sheet(experiment: Experiment, words: Words) -> Sheet:
@@ -266,24 +222,28 @@ def experiment_sections(experiment: Experiment, look: Look) -> list[Section]:
     guardrails = [effect for effect in experiment.effects if effect.role == "guardrail"]
     below, origins = [_effects(experiment, words)], origin_sheets(experiment, words)
     blocked = is_blocked(experiment)
-    parts: dict[str, tuple[list[str], list[Sheet]]] = {
-        "effects": ([words("ab.note.blocked")], below if blocked else []),
-        "guardrails": ([words("ab.note.guardrails")], [effects_sheet(experiment, guardrails, words)]),
-        "checks": ([words("ab.note.checks")], [checks_sheet(experiment, words), *([] if blocked else origins)]),
-        "days": ([_days_text(experiment, words)], [days_sheet(experiment, words)]),
-        "segments": ([], [segments_sheet(experiment, words)]),
-        "methods": ([words("ab.note.adjusted")], [methods_sheet(experiment, words)]),
-        "excluded": (
-            [words("ab.note.excluded")],
-            [excluded_sheet(experiment, words), troubles_sheet(experiment.troubles, words)],
-        ),
-        "declaration": ([declaration_text(experiment, words)], list(declaration_sheets(experiment, words))),
+    days, segments, methods = (
+        [_sheet(experiment, effects, words, kind)]
+        for kind, effects in (
+            ("days", experiment.daily), ("segments", experiment.segments), ("methods", experiment.effects)
+        )
+    )  # fmt: skip
+    left_out = [excluded_sheet(experiment, words), troubles_sheet(experiment.troubles, words)]
+    parts: dict[str, tuple[str, list[Sheet]]] = {
+        "effects": (words("ab.note.blocked"), below if blocked else []),
+        "guardrails": (words("ab.note.guardrails"), [effects_sheet(experiment, guardrails, words)]),
+        "checks": (words("ab.note.checks"), [checks_sheet(experiment, words), *([] if blocked else origins)]),
+        "days": (words("ab.note.days_fixed" if experiment.analysis == "fixed" else "ab.note.days_valid"), days),
+        "segments": (words("ab.note.segments"), segments),
+        "methods": (words("ab.note.adjusted"), methods),
+        "excluded": (words("ab.note.excluded"), left_out),
+        "declaration": (declaration_text(experiment, words), list(declaration_sheets(experiment, words))),
     }
     sections = [_decision_section(experiment, words)]
-    for name, (texts, sheets) in parts.items():
+    for name, (text, sheets) in parts.items():
         shown = [replace(sheet, spare=()) for sheet in sheets if sheet.rows]
         if shown or name == "declaration":
-            sections.append(Section(name, words(f"ab.title.{name}"), list(map(Paragraph, texts)), shown))
+            sections.append(Section(name, words(f"ab.title.{name}"), [Paragraph(text)], shown))
     return sections
 
 
@@ -322,10 +282,6 @@ def _why(experiment: Experiment, words: Words) -> str:
         between.join([outcome_text(decision, words), *reason_texts(decision, experiment, words)])
         for decision in experiment.decisions
     )
-
-
-def _days_text(experiment: Experiment, words: Words) -> str:
-    return words(f"ab.note.{'days_fixed' if experiment.analysis == 'fixed' else 'days_valid'}")
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
@@ -391,31 +347,18 @@ def _course(effects: Sequence[Effect], name: str, experiment: Experiment, words:
 
 
 def experiment_data(experiment: Experiment, words: Words) -> dict[str, Any]:
-    """Everything as data: decisions in words too, effects with their details."""
-    names = (
-        "name", "analysis", "alpha", "power", "start", "end", "timezone", "n_days", "horizon", "unit", "n_requests",
-        "fingerprint", "registered", "declaration", "excluded",
-    )  # fmt: skip
+    """Everything as data; decisions and checks in words, too."""
     return {
-        **{name: getattr(experiment, name) for name in names},
+        **asdict(experiment),
         "in_words": title_text(experiment, words),
         "arms": [
             {"arm": arm, "share": share, "n": n}
             for (arm, share), n in zip(experiment.arms.items(), experiment.units, strict=True)
         ],
         "decisions": [
-            {
-                **asdict(decision), "reasons": [note.as_json() for note in decision.reasons],
-                "in_words": [outcome_text(decision, words), *reason_texts(decision, experiment, words)],
-            }
-            for decision in experiment.decisions
+            asdict(own) | {"in_words": [outcome_text(own, words), *reason_texts(own, experiment, words)]}
+            for own in experiment.decisions
         ],
-        "effects": [asdict(effect) for effect in experiment.effects],
-        "checks": [{**asdict(check), "in_words": check_text(check, experiment, words)} for check in experiment.checks],
-        "segments": [asdict(effect) for effect in experiment.segments],
-        "daily": [asdict(effect) for effect in experiment.daily],
-        "running": [asdict(effect) for effect in experiment.running],
+        "checks": [asdict(own) | {"in_words": check_text(own, experiment, words)} for own in experiment.checks],
         "changed": {name: {"then": then, "now": now} for name, (then, now) in experiment.changed.items()},
-        "troubles": [asdict(trouble) for trouble in experiment.troubles],
-        "notes": [note.as_json() for note in experiment.notes],
-    }  # fmt: skip
+    }
