@@ -32,7 +32,7 @@ from benchmarks.simulated.judged_differences import judged_table
 from benchmarks.simulated.judged_samples import judged_sample_table
 from benchmarks.simulated.launches import launch_table
 from benchmarks.simulated.leads import lead_table
-from benchmarks.simulated.looks import bounded_table, peeking_table, waiting_table
+from benchmarks.simulated.looks import bounded_table, peeking_table, returning_table, waiting_table
 from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
 from benchmarks.simulated.monitoring import delay_table, psi_table, quiet_table, run_length_table, since_table
@@ -109,6 +109,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "peeking": peeking_table,
     "waiting": waiting_table,
     "few-bounded": bounded_table,
+    "returning-bets": returning_table,
 }
 """By name: from the number of draws and the seed to a table."""
 

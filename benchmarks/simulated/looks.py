@@ -162,3 +162,29 @@ def bounded_table(draws: int, seed: int) -> Table:
             rows.append([name, str(most), *map(percent, shown), f"{sequence:.2f}", f"{bets:.2f}"])
     heads = ["t", "sequence", "bets", "width of the sequence at the end", "of the bets"]
     return Table("A mean of 0 that is refuted at some value from the fifth on", ["values", "up to", *heads], rows)
+
+
+def returning_at_a_null(first: int, per_look: int, *, draws: int, seed: int) -> list[float]:
+    """Shares of cases in which bets show a preference that users do not have: by signs to date, and by first ones."""
+    shown = np.zeros(2)
+    for i in range(draws):
+        rng, n = np.random.default_rng([seed, i]), first + per_look * LOOKS
+        sums, has_preferred, firsts, signs_to_date = np.zeros(n), np.zeros(n, bool), list[float](), False
+        for look in range(1, LOOKS + 1):
+            here = slice(first + per_look * look)
+            preferred = rng.choice([-1.0, 0.0, 1.0], here.stop, p=[0.1, 0.8, 0.1])
+            sums[here] += preferred
+            firsts += preferred[(preferred != 0) & ~has_preferred[here]].tolist()
+            has_preferred[here] |= preferred != 0
+            signs_to_date |= Betting(np.sign(sums[here]), -1, 1).p() <= ALPHA
+        shown += signs_to_date, Betting(np.array(firsts), -1, 1).p() <= ALPHA
+    return (shown / draws).tolist()
+
+
+def returning_table(draws: int, seed: int) -> Table:
+    """Bets on users who return, by 30 looks: values that change from look to look, and those that do not."""
+    rows = [
+        [f"{first} and {per_look} a look", *map(percent, returning_at_a_null(first, per_look, draws=draws, seed=seed))]
+        for first, per_look in ((20, 0), (100, 0), (0, 5), (50, 5))
+    ]
+    return Table("Bets on users without a preference who return", ["users", "signs to date", "first preferences"], rows)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from benchmarks.simulated.looks import BOUNDED, CASES, bounded_at_a_null, shown_at_a_null
+from benchmarks.simulated.looks import BOUNDED, CASES, bounded_at_a_null, returning_at_a_null, shown_at_a_null
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -188,3 +188,9 @@ def test_bets_hold_where_few_bounded_values_are_skewed(name: str) -> None:
     _, by_sequence, by_bets, *_ = bounded_at_a_null(BOUNDED[name], 60, draws=300, seed=2)
     assert by_bets <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
     assert (by_sequence > 0.3) == (name == "−.1 or .9")
+
+
+@pytest.mark.slow
+def test_bets_on_first_preferences_hold_where_users_return() -> None:
+    by_signs_to_date, by_first_preferences = returning_at_a_null(50, 5, draws=300, seed=2)
+    assert by_first_preferences <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5 < by_signs_to_date

@@ -173,7 +173,8 @@ class Betting:
     A player bets on the next value from the ones before it.  At the true mean no way to bet gains, so that a capital
     which has grown 20-fold at any time refutes a mean at the level of 5%, one-sided.
 
-    values     (n,) in the order in which units came; between low and high
+    values     (n,) in the order in which they came, between low and high.  Later looks add values and change none:
+               means of users who return change, and with them 5% became 6 to 18%; their first values do not
     low, high  between which values can be at all
     Raises     InputError for values that are not finite or outside, and for ends that are not ascending
     Source     hedged capital with predictable plug-in bets: Waudby-Smith & Ramdas, Estimating means of bounded random

@@ -10,6 +10,7 @@ import steelyard as sy
 from steelyard.abtests.interleaving.analysing import preferences
 from steelyard.abtests.interleaving.credits import Credits, credits
 from steelyard.base.errors import InputError
+from steelyard.stats.sequences import Betting
 from tests.abtests.interleaving.shared_pages import rows
 from tests.traffic.made_logs import logs_of
 
@@ -68,6 +69,23 @@ def test_a_preference_is_student_s_t_of_users():
     assert own.sign_p == pytest.approx(stats.binomtest(own.wins, own.wins + own.losses).pvalue)
 
 
+@pytest.mark.parametrize("method", ["team-draft", "probabilistic"])
+def test_first_preferences_are_those_of_one_request_after_the_other(method):
+    logged = rows(5, method=method)
+    for i, page in enumerate(logged["impressions"]):
+        page["time"] = 9000.0 - i
+    logs, first = logs_of(**logged), {}
+    for page in sorted(logged["impressions"], key=lambda page: page["time"]):
+        one = counted_slowly({**logged, "impressions": [page]}, "click", ["old", "new"])
+        for unit, (_, sums) in one.items():
+            if abs(sums["new"] - sums["old"]) > 1e-9:
+                first.setdefault(unit, 1.0 if sums["new"] > sums["old"] else -1.0)
+    counted = credits(logs, "click", "old")
+    assert counted.first_preferences[0].tolist() == list(first.values())
+    own = sy.analyse_interleaving(logs, baseline="old", analysis="always-valid").preferences[0]
+    assert own.sign_p == Betting(np.array([*first.values()]), -1, 1).p()
+
+
 @given(st.integers(0, 10**6))
 def test_a_preference_turns_with_its_sides(seed):
     logs = logs_of(**rows(seed % 50, n=12))
@@ -83,7 +101,9 @@ def of_arrays(d, n_requests=1):
     sums = np.stack([np.maximum(-d, 0), np.maximum(d, 0)], axis=1) * n_requests
     n = np.full(len(d), n_requests)
     half = int(n.sum()) // 2
-    return Credits(["old", "new"], sums, n, np.array([half, half]), 0, int(sums.sum()), int(sums.sum()), 0, 0)
+    return Credits(
+        ["old", "new"], sums, n, [np.sign(d[d != 0])], np.array([half, half]), 0, int(sums.sum()), int(sums.sum()), 0, 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from steelyard.stats.arms.ratios import ratio_contrast
 from steelyard.stats.counts import goodness_of_fit
 from steelyard.stats.power.detectable import detectable_errors
 from steelyard.stats.samples import mean_error
-from steelyard.stats.sequences import Sequential
+from steelyard.stats.sequences import Betting, Sequential
 from steelyard.stats.tests.corrections import correct
 from steelyard.stats.tests.paired import sign_test
 from steelyard.traffic.logs import Logs, Trouble
@@ -49,7 +49,9 @@ class Preference:
     baseline, value     credits per request of both systems: means over units
     difference, low, high   value - baseline; the interval is at 1 - alpha, or always valid
     p, adjusted         of no preference; corrected for several systems (Holm)
-    wins, losses, ties  units with more credits for the system, for the baseline, for neither;   sign_p   by them alone
+    wins, losses, ties  units with more credits for the system, for the baseline, for neither
+    sign_p              by them alone, by the binomial distribution; always valid by bets on the first preference of
+                        each unit, however few there are
     detectable          the smallest difference that so many units show with a power of 80 %
     ab_ratio            as many times the units would an A/B test need to show a difference of the same size in what
                         users do per request: it compares different users, and half of them
@@ -200,9 +202,10 @@ def _preference(counted: Credits, place: int, planned_units: int | None, alpha: 
     low, high = contrast.interval(1 - alpha)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
     errors = detectable_errors(len(d), power=POWER, alpha=alpha) if len(d) > 1 else math.nan
+    sign_p = sign_test(d).p if planned_units is None else Betting(counted.first_preferences[place - 1], -1, 1).p()
     return Preference(
         counted.systems[place], "unclear", len(d), contrast.baseline, contrast.other, contrast.difference, low, high,
-        contrast.p(), math.nan, wins, losses, len(d) - wins - losses, sign_test(d).p, errors * contrast.error,
+        contrast.p(), math.nan, wins, losses, len(d) - wins - losses, sign_p, errors * contrast.error,
         4 * _variance(values.sum(axis=1)) / _variance(d) if contrast.error > 0 else math.nan,
     )  # fmt: skip
 

@@ -28,6 +28,8 @@ class Credits:
     systems     names, the baseline first
     sums        (u, m) credits of each unit to each system: places that users acted on, each once a request
     n           (u,) requests of each unit
+    first_preferences   of each system but the baseline, 1 or -1 for each unit whose credits were ever unequal: by the
+                first request where they were, which no later one changes, in the order of time
     first       (m,) requests whose first place of any system is of each
     n_alike     requests without such a place: the systems showed the same
     n_acts      places that users acted on;   n_credited   those that have a team
@@ -37,6 +39,7 @@ class Credits:
     systems: list[str]
     sums: Floats
     n: Ints
+    first_preferences: list[Floats]
     first: Ints
     n_alike: int
     n_acts: int
@@ -72,6 +75,7 @@ def credits(logs: Logs, credit: Credit = "click", baseline: str | None = None) -
     )
     return Credits(
         systems, _sums(unit, acts, len(units), len(systems)), units["n"].cast(pl.Int64).to_numpy(),
+        _first_preferences(acts.join(pages.select("request", "time"), on="request"), len(systems)),
         np.bincount(first["team"].to_numpy(), minlength=len(systems)), len(pages) - len(first),
         len(acts), len(acts) - team.null_count(),
         pages["seed"].drop_nulls().n_unique(), len(pages) - pages["seed"].null_count(),
@@ -120,6 +124,18 @@ def _sums(unit: Ints, acts: pl.DataFrame, n_units: int, n_systems: int) -> Float
     if n_systems == 2:
         np.add.at(sums, (unit[own], 1 - team[own]), 1 - share[own])
     return sums
+
+
+def _first_preferences(acts: pl.DataFrame, n_systems: int) -> list[Floats]:
+    """Of each system but the baseline, the sign of the first request of each unit that prefers one of both."""
+    share = 2 * pl.col("share").fill_null(1.0) - 1 if n_systems == 2 else pl.lit(1.0)
+    signs = list[Floats]()
+    for place in range(1, n_systems):
+        own = pl.when(team=place).then(share).when(team=0).then(-share).otherwise(0.0)
+        by_request = acts.group_by("request").agg(pl.first("unit", "time"), own.sum().round(9).sign().alias("sign"))
+        first = by_request.filter(pl.col("sign") != 0).sort("time", "request").unique("unit", keep="first")
+        signs.append(first.sort("time", "request")["sign"].to_numpy())
+    return signs
 
 
 def _clicks(logs: Logs) -> pl.LazyFrame:
