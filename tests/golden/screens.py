@@ -24,6 +24,7 @@ from typing import Any
 from unittest import mock
 
 import steelyard as sy
+from steelyard.abtests.registration import register_experiment
 from steelyard.cli.calls import Call
 from steelyard.demo import copy_data
 from steelyard.experiment.self_testing import SelfTestOptions
@@ -197,9 +198,10 @@ def watched(folder: Path) -> None:
 
 
 def tested(folder: Path) -> None:
-    """The logs of an A/B test whose new arm users click more."""
+    """The logs of an A/B test that was registered, and whose new arm users click more."""
     folder.mkdir()
-    write_experiment(folder, lift=0.6)
+    declaration, _ = write_experiment(folder, lift=0.6)
+    register_experiment(declaration, now=datetime(2026, 10, 1, tzinfo=UTC))
 
 
 MISTAKES = (
