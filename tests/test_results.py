@@ -14,6 +14,7 @@ import pytest
 
 import steelyard
 import steelyard as sy
+from steelyard.abtests.interleaving.runs import interleave_runs
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result, Shown
 from steelyard.bench.run.planning import plan_bench
@@ -118,6 +119,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
     "Grades": lambda path: sy.label(ASKED, ANSWERED, scale="0-3"),
     "History": lambda path: list_entries(store(path)),
     "ImportedLabels": lambda path: ImportedLabels([RaterCount("ann", 3, 2, 1, 0, 0)], 3, 2, [], [path / "labels.json"]),
+    "InterleavedRuns": lambda path: interleave_runs(RUNS),
     "Interleaving": lambda path: sy.analyse_interleaving(logs_of(**interleaved_rows(2))),
     "JudgedRun": lambda path: judge_run(ASKED, ANSWERED, options=JudgeOptions(save=False)),
     "JudgingPlan": lambda path: plan_judging(ASKED, ANSWERED, options=JudgeOptions(save=False)),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.abtests.interleaving.runs import interleave_runs
 from steelyard.bench.run.planning import plan_bench
 from steelyard.cli.commands import COMMANDS
 from steelyard.demo import copy_data
@@ -37,6 +38,7 @@ from steelyard.reports.words import read_words
 from steelyard.reviewing.calibrating import calibrate
 from steelyard.reviewing.rounds import next_round
 from steelyard.reviewing.systems import open_reviewed
+from tests.abtests.interleaving.shared_pages import rows, write_log
 from tests.abtests.simulated import write_experiment
 from tests.cli.command import steelyard
 from tests.judges.labelled import labelled, scored
@@ -469,6 +471,29 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ),
         ),
     ],
+    "interleave build": [
+        (
+            "keyword.jsonl new=hybrid.jsonl -o pages.jsonl -k 5 --salt a-salt",
+            lambda: interleave_runs(["keyword.jsonl", "new=hybrid.jsonl"], "pages.jsonl", k=5, salt="a-salt").text(
+                    lang="en", width=80
+                ),
+        ),
+        (
+            "keyword.jsonl hybrid.jsonl --method probabilistic -f json",
+            lambda: interleave_runs(["keyword.jsonl", "hybrid.jsonl"], method="probabilistic").text("json"),
+        ),
+    ],
+    "interleave analyse": [
+        ("shared.jsonl", lambda: sy.analyse_interleaving("shared.jsonl").text(lang="en", width=80)),
+        (
+            "shared.jsonl --baseline old --credit dwell --analysis always-valid --planned-units 500 --alpha 0.1 "
+            "-f json",
+            lambda: sy.analyse_interleaving(
+                    "shared.jsonl", baseline="old", credit="dwell", analysis="always-valid", planned_units=500,
+                    alpha=0.1,
+                ).text("json"),
+        ),
+    ],
     "measures": [("", lambda: measures_text(width=80)), ("P_5", lambda: measures_text("P_5", width=80))],
     "trec-eval": [
         ("-m map -q a.qrels a.run", lambda: "".join(trec_eval_texts("a.qrels", "a.run", ["map"], per_query=True))),
@@ -551,6 +576,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (demo / "traffic.jsonl").write_text(asked)
     write_experiment(demo)
+    write_log(demo / "shared.jsonl", **rows(1))
     (demo / "watch.toml").write_text('logs = "traffic.jsonl"')
     lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))

@@ -54,3 +54,9 @@ Analysis = Literal["fixed", "always-valid"]
 
 UnitKind = Literal["user", "session", "request"]
 """What an A/B test assigns to an arm."""
+
+InterleavingMethod = Literal["team-draft", "probabilistic"]
+"""team-draft: systems take turns, a coin says whose is first;   probabilistic: every pick is drawn, of two systems."""
+
+Credit = Literal["click", "dwell", "citation"]
+"""What counts for a result: it was opened, it was read for 30 seconds or longer, the answer cites it."""

@@ -7,13 +7,26 @@ from pathlib import Path
 from typing import get_args
 
 from steelyard.base import defaults
-from steelyard.base.choices import Analysis, AnswerUnits, EntryFormat, Language, PoolTask, Prefer, Scale, Unit, UnitKind
+from steelyard.base.choices import (
+    Analysis,
+    AnswerUnits,
+    Credit,
+    EntryFormat,
+    InterleavingMethod,
+    Language,
+    PoolTask,
+    Prefer,
+    Scale,
+    Unit,
+    UnitKind,
+)
 from steelyard.base.options import VERBS
 from steelyard.cli import (
     ab,
     benches,
     history,
     init,
+    interleave,
     judges,
     logs,
     monitor,
@@ -667,6 +680,46 @@ COMMANDS = {
         ],
         ab.assign, "steelyard.abtests.assigning:assign",
     ),
+    "interleave build": Command(
+        "Interleave runs of two systems or more, a page for each question, and say how often they differ.",
+        [
+            argument("runs", nargs="+", reads=True, help="One run of each system, at least two; NAME=FILE names one."),
+            argument("--output", "-o", type=Path, writes=True, help="JSONL: qid, doc_ids, teams, seed."),
+            argument("-k", type=int, default=10, help="Places of a page."),
+            argument("--salt", default="", help="Of the test: another salt draws other coins."),
+            argument(
+                "--method", choices=get_args(InterleavingMethod), default="team-draft",
+                help="team-draft: systems take turns; probabilistic, of two: every place is drawn.",
+            ),
+            argument("--documents", help="Where the texts are: documents with the same text are shown once."),
+            options.SHOWN_FORMAT, *options.SHOWN,
+        ],
+        interleave.build, "steelyard.abtests.interleaving.runs:interleave_runs",
+        "steelyard.abtests.interleaving.runs:InterleavedRuns",
+    ),
+    "interleave analyse": Command(
+        "Say which system users prefer, by the clicks on interleaved pages.",
+        [
+            _LOGS,
+            argument("--baseline", help="System that others are compared with; the first by name by default."),
+            argument(
+                "--credit", choices=get_args(Credit), default="click",
+                help="What counts: opened, read for 30 seconds, cited by the answer.",
+            ),
+            argument(
+                "--analysis", choices=get_args(Analysis), default="fixed",
+                help="fixed: one look at the end; always-valid: any number of looks.",
+            ),
+            argument(
+                "--planned-units", type=int, default=10_000,
+                help="With always-valid: users for which intervals are narrowest.",
+            ),
+            argument("--alpha", type=float, default=0.05, help="Share of false preferences."),
+            _TIMEZONE, options.REVIEW_FORMAT, options.OUTPUT, *options.SHOWN,
+        ],
+        interleave.analyse, "steelyard.abtests.interleaving.analysing:analyse_interleaving",
+        "steelyard.abtests.interleaving.analysing:Interleaving",
+    ),
     "bench rerank": Command(
         "Measure rerankers over the results of a first search, and say which one is worth having.",
         [
@@ -783,6 +836,7 @@ GROUPS = {
     "logs": "What does a service write down? Requests, clicks and answers, and what is wrong with them.",
     "questions": "Where do questions come from? From the traffic of a service.",
     "ab": "Which one do users prefer? A/B tests: planned, assigned, registered and analysed.",
+    "interleave": "Which one do users prefer? Two systems on one page.",
     "bench": "Is a reranker worth having, and what does a system bear? Quality, times, cost and return.",
 }
 """The first word of commands that belong together -> what `--help` shows of all of them."""
@@ -796,7 +850,7 @@ SECTIONS = {
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),
-    "a running system": ("logs", "monitor", "ab"),
+    "a running system": ("logs", "monitor", "ab", "interleave"),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

@@ -1,6 +1,9 @@
 """Logs for tests: pages that systems share, and what users do with them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,3 +31,15 @@ def rows(
     impressions.append({"request": "alone", "user": "u0", "doc_ids": ["d1"], "arm": "old"})
     events.append({"request": "alone", "kind": "click", "position": 1})
     return {"impressions": impressions, "events": events, "answers": answers}
+
+
+def write_log(path: Path, **tables: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as lines of JSON, a minute between requests, which their events and answers follow."""
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    times = {row["request"]: start + timedelta(minutes=n) for n, row in enumerate(tables["impressions"])}
+    lines = (
+        json.dumps({"type": name, "time": times[row["request"]].isoformat(), **row})
+        for name, records in tables.items()
+        for row in records
+    )
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -187,7 +187,7 @@ def test_bad_options_are_said(options, message):
 
 def test_a_log_without_teams_is_said():
     page = {"request": "r1", "user": "u", "doc_ids": ["d1", "d2"]}
-    with pytest.raises(InputError, match="0 requests of the log have teams, of no system; expected two"):
+    with pytest.raises(InputError, match="the log has pages of 0 systems; expected two"):
         sy.analyse_interleaving(logs_of([page]))
-    with pytest.raises(InputError, match="1 requests of the log have teams, of the one system 'old'"):
+    with pytest.raises(InputError, match="the log has pages of 1 systems"):
         sy.analyse_interleaving(logs_of([page | {"teams": [None, "old"]}]))

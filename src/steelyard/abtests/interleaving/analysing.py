@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from steelyard.abtests.experiment import Check
-from steelyard.abtests.interleaving.credits import Credit, Credits, credits
+from steelyard.abtests.interleaving.credits import Credits, credits
 from steelyard.abtests.sample_ratio import MISMATCH_P
 from steelyard.base.arrays import Floats
-from steelyard.base.choices import Analysis
+from steelyard.base.choices import Analysis, Credit
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
 from steelyard.stats.arms.contrast import Contrast, Normal

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from steelyard.base.arrays import Floats, Ints
+from steelyard.base.choices import Credit
 from steelyard.base.errors import InputError
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.requests import requests
 
-Credit = Literal["click", "dwell", "citation"]
-"""click: a result was opened;   dwell: it was read for 30 seconds or longer;   citation: the answer cites it."""
 READ_S = 30.0
 """Seconds from which on a result was read."""
 _COLUMNS = ("request", "time", "unit", "is_served", "teams", "team_shares", "seed", "doc_ids")
@@ -85,10 +83,9 @@ def credits(logs: Logs, credit: Credit = "click", baseline: str | None = None) -
 def _systems(pages: pl.DataFrame, baseline: str | None) -> list[str]:
     names = sorted(pages["teams"].explode().drop_nulls().unique())
     if len(names) < 2:
-        listed = f"the one system {names[0]!r}" if names else "no system"
         raise InputError(
-            f"{len(pages)} requests of the log have teams, of {listed}; expected two systems or more: write down the "
-            "`teams` that `interleave` gives for each page"
+            f"the log has pages of {len(names)} systems; expected two or more: write down the `teams` that "
+            "`interleave` gives for each page"
         )
     if baseline is not None and baseline not in names:
         raise InputError(

@@ -6,13 +6,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
+from steelyard.base.choices import InterleavingMethod
 from steelyard.base.errors import InputError, quoted
 from steelyard.base.nearest import nearest
 
-Method = Literal["team-draft", "probabilistic"]
-"""team-draft: systems take turns, a coin says whose is first;   probabilistic: every pick is drawn, of two systems."""
 Key = Callable[[str], Hashable] | Mapping[str, Hashable]
 """What makes documents the same: a function of their ids, or id -> key (ids that it lacks are their own)."""
 _DECAY = 3
@@ -50,7 +49,7 @@ class InterleavedPage:
 
 def interleave(
     rankings: Mapping[str, Sequence[str]], request: str, *, k: int = 10, salt: str = "",
-    method: Method = "team-draft", key: Key | None = None,
+    method: InterleavingMethod = "team-draft", key: Key | None = None,
 ) -> InterleavedPage:  # fmt: skip
     """A page of the results of two systems or more, so that clicks say which one users prefer.
 
@@ -94,12 +93,10 @@ def interleave(
 def _check(names: Sequence[str], k: int, method: str) -> None:
     if method not in _PICKING:
         raise InputError(f"no way of interleaving is called {method!r}; {nearest(method, _PICKING)}")
-    most = 2 if method == "probabilistic" else len(names)
-    if not 2 <= len(names) <= most:
-        raise InputError(
-            f"{len(names)} rankings were given; expected two"
-            + ("" if len(names) < 2 else ", as method is probabilistic: method='team-draft' takes more")
-        )
+    if len(names) < 2:
+        raise InputError(f"{len(names)} rankings were given; expected two or more")
+    if method == "probabilistic" and len(names) > 2:
+        raise InputError(f"{len(names)} rankings were given; expected two, or method='team-draft'")
     if not all(isinstance(name, str) and name for name in names):
         raise InputError(f"rankings have names {quoted(list(names))}; expected texts that are not empty")
     if k < 1:

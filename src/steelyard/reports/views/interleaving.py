@@ -47,11 +47,10 @@ def preferences_sheet(analysed: Interleaving, words: Words) -> Sheet:
             lambda own: "–" if own.low != own.low else words("ab.to", low=signed(own.low, 3), high=signed(own.high, 3)),
         ),
         Column[Preference](head("p"), lambda own: p_text(own.adjusted)),
-        Column[Preference](head("wins"), lambda own: count(own.wins)),
-        Column[Preference](head("losses"), lambda own: count(own.losses)),
+        Column[Preference](head("users"), lambda own: f"{count(own.wins)} / {count(own.losses)}"),
         Column[Preference](head("sign_p"), lambda own: p_text(own.sign_p)),
     ]  # fmt: skip
-    return replace(sheet_of(analysed.preferences, columns), spare=[8, 1])
+    return replace(sheet_of(analysed.preferences, columns), spare=[7, 1])
 
 
 def _facts(analysed: Interleaving, words: Words) -> str:
