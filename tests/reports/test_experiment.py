@@ -16,7 +16,7 @@ from steelyard.base.notes import Note
 from steelyard.reports.views.experiment import courses, forest
 from steelyard.reports.views.picture import Mark
 from steelyard.reports.words import read_words
-from tests.abtests.experiments import CHECKS, CTR, GUARDRAILS, START, experiment
+from tests.abtests.experiments import CHECKS, CTR, GUARDRAILS, MRR, START, experiment
 from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, Opened
 from tests.reports.pages import Page, check_nothing_acts
 
@@ -69,6 +69,15 @@ def test_an_effect_without_a_baseline_is_in_the_unit_of_its_metric() -> None:
     assert lines[0].startswith("Ship treatment. ctr is better: +0.0157 (+0.0065 to +0.0249).")
     assert "76" in next(line for line in own.text("markdown", lang="en").splitlines() if line.startswith("| latency"))
     assert forest(own, EN) is None
+
+
+def test_a_metric_without_a_direction_differs_where_that_is_shown() -> None:
+    shown, unclear = (replace(MRR, metric="dwell_s", better="either", adjusted=p) for p in (0.009, 0.2))
+    text = experiment(effects=[CTR, shown, unclear]).text(lang="en")
+    assert [line.split("   ")[-1] for line in text.splitlines() if line.startswith("dwell_s")] == [
+        "differs",
+        "not shown",
+    ]
 
 
 def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -> None:

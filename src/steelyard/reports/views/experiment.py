@@ -70,6 +70,10 @@ def _columns(experiment: Experiment, words: Words) -> dict[str, Column[Effect]]:
         _, low, high = change_texts(effect)
         return "–" if low == "–" else words("ab.to", low=low, high=high)
 
+    def verdict(effect: Effect) -> str:
+        """Of a metric without a direction, a difference that is shown is neither better nor worse."""
+        return "differs" if effect.better == "either" and effect.adjusted < experiment.alpha else effect.verdict
+
     def up_to(effect: Effect) -> str:
         own = running.get((effect.metric, effect.arm, effect.day))
         return "–" if own is None else change_text(own, words)
@@ -88,7 +92,7 @@ def _columns(experiment: Experiment, words: Words) -> dict[str, Column[Effect]]:
         "running": up_to,
         "margin": lambda effect: size_text(effect, effect.margin),
         "p": lambda effect: p_text(effect.adjusted),
-        "verdict": lambda effect: words(f"ab.verdict.{effect.verdict}"),
+        "verdict": lambda effect: words(f"ab.verdict.{verdict(effect)}"),
         "detectable": lambda effect: size_text(effect, effect.detectable),
         "method": lambda effect: method_text(effect, words),
         "details": lambda effect: details_text(effect, words),
