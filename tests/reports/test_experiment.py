@@ -103,6 +103,15 @@ def test_an_effect_that_fades_is_said_in_the_form_of_the_effect() -> None:
     assert "than in the first week: +10.0%, later +3.0% (p = 0.002)" in text
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_text_of_a_check_begins_with_a_number_which_would_align_it_as_numbers(lang: str) -> None:
+    texts = read_words(lang).texts.items()
+    states = ("well", "careful", "blocks", "few")
+    of_checks = {key: text for key, text in texts if key.startswith("ab.check.") and key.endswith(states)}
+    assert [key for key, text in of_checks.items() if text.startswith(("{n", "{share"))] == []
+    assert len(of_checks) > 20
+
+
 def test_how_each_effect_was_computed_is_said() -> None:
     page = experiment().text("markdown", lang="en")
     assert "| percentile, clustered by unit | worth 6,120, 6,093 independent requests |" in page
