@@ -36,6 +36,7 @@ from benchmarks.simulated.looks import bounded_table, peeking_table, returning_t
 from benchmarks.simulated.luck import holdout_table, luck_table
 from benchmarks.simulated.means import mean_table, skewed_table
 from benchmarks.simulated.monitoring import delay_table, psi_table, quiet_table, run_length_table, since_table
+from benchmarks.simulated.off_policy import off_policy_table
 from benchmarks.simulated.percentile_gates import percentile_gate_table
 from benchmarks.simulated.power import plan_table, power_table
 from benchmarks.simulated.repeats import commit_table, repeat_table
@@ -102,6 +103,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "launches": launch_table,
     "series": series_table,
     "quiet-days": quiet_days_table,
+    "off-policy": off_policy_table,
     "sample-ratio": sample_ratio_table,
     "arms": arm_table,
     "arm-units": unit_table,

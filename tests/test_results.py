@@ -36,6 +36,7 @@ from steelyard.reports.views.view import view_of
 from steelyard.reports.writing import chosen_format
 from steelyard.reviewing.forms import ImportedLabels, RaterCount
 from steelyard.store.store import Store
+from tests.abtests.bandit import propensity_logs
 from tests.abtests.experiments import experiment
 from tests.abtests.interleaving.shared_pages import rows as interleaved_rows
 from tests.bench.benches import rerank_bench
@@ -137,6 +138,7 @@ MADE: dict[str, Callable[[Path], Result]] = {
             CheckedSeries("users", "", 0.0, 0.1, None, math.inf),
         ],
     ),
+    "OffPolicy": lambda path: sy.off_policy(propensity_logs(), "uniform", clip=5.0),
     "PooledReview": lambda path: sy.review.pool(ASKED, ANSWERED, path / "pooled", path / "qrels.jsonl"),
     "PairwisePlan": lambda path: PairwisePlan(4, 3, 6, 0, 1200, 180, None),
     "Preferences": lambda path: preferences([(1, 1), (1, -1), (0, 1), (-1, -1)]),

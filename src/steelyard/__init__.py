@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.abtests.experiment import Experiment
     from steelyard.abtests.interleaving.analysing import Interleaving, analyse_interleaving
     from steelyard.abtests.interleaving.pages import interleave
+    from steelyard.abtests.offpolicy.evaluating import OffPolicy, off_policy
     from steelyard.abtests.planning import ExperimentPlan, plan_experiment
     from steelyard.abtests.registration import register_experiment
     from steelyard.base.errors import (
@@ -87,6 +88,7 @@ _HOMES = {
     "abtests.analysing": "analyse_experiment",
     "abtests.config": "ExperimentConfig",
     "abtests.experiment": "Experiment",
+    "abtests.offpolicy.evaluating": "OffPolicy off_policy",
     "abtests.registration": "register_experiment",
     "abtests.planning": "ExperimentPlan plan_experiment",
     "bench.bench": "Bench",
@@ -176,6 +178,7 @@ __all__ = [
     "MeasureError",
     "MissingExtraError",
     "NoCommonQueryError",
+    "OffPolicy",
     "OutputError",
     "Outputs",
     "Passage",
@@ -219,6 +222,7 @@ __all__ = [
     "load_test",
     "measure",
     "monitor",
+    "off_policy",
     "panel",
     "parse",
     "plain",

@@ -75,6 +75,17 @@ def _judged_text(format: str, *, save: str, **settings: float) -> str:
     return run.text(format, lang="en", width=80)
 
 
+def _pages() -> str:
+    """Requests that show one of two documents by chance, and clicks on one of them."""
+    shown = [
+        {"type": "impression", "time": f"2026-11-02T00:{n}:00Z", "request": f"r{n}", "query": "q",
+         "doc_ids": ["ab"[n % 2]], "propensities": [0.5]}
+        for n in range(10, 50)
+    ]  # fmt: skip
+    clicks = [{**row, "type": "event", "kind": "click", "position": 1} for row in shown[::3]]
+    return "".join(json.dumps(row) + "\n" for row in [*shown, *clicks])
+
+
 def _pooled(sources: str = "halls=halls.jsonl", format: str = "table", **options: Any) -> str:
     """What pooling prints once the command has: the form may not be there any more."""
     form = Path("pooled", "form.html").read_bytes()
@@ -366,6 +377,13 @@ CASES: dict[str, list[tuple[str, Call]]] = {
             ).text("toml", lang="en"),
         ),
     ],
+    "offpolicy": [
+        ("pages.jsonl --policy uniform", lambda: sy.off_policy("pages.jsonl", "uniform").text(lang="en", width=80)),
+        (
+            "pages.jsonl --policy other.csv -m click -k 1 --clip 3 --level 0.9 -f json",
+            lambda: sy.off_policy("pages.jsonl", "other.csv", metric="click", k=1, clip=3.0, level=0.9).text("json"),
+        ),
+    ],
     "history trend": [
         ("--store history.db", lambda: _of_store(trend).text(lang="en", width=80)),
         (
@@ -577,6 +595,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (demo / "traffic.jsonl").write_text(asked)
     write_experiment(demo)
     write_log(demo / "shared.jsonl", **rows(1))
+    (demo / "pages.jsonl").write_text(_pages())
+    (demo / "other.csv").write_text("query,doc_id,probability\nq,a,0.9\nq,b,0.1\n")
     (demo / "watch.toml").write_text('logs = "traffic.jsonl"')
     lines = [json.loads(line) for line in (demo / TRUTH).read_text("utf-8").splitlines()]
     talks = "".join(json.dumps({**line, "talk": q // 3}) + "\n" for q, line in enumerate(lines))

@@ -30,6 +30,7 @@ from steelyard.cli import (
     judges,
     logs,
     monitor,
+    offpolicy,
     options,
     pipelines,
     questions,
@@ -620,6 +621,26 @@ COMMANDS = {
         ],
         ab.analyse, "steelyard.abtests.analysing:analyse_experiment", "steelyard.abtests.experiment:Experiment",
     ),
+    "offpolicy": Command(
+        "What another ranking would have got, from the log of the one that served and its propensities.",
+        [
+            _LOGS,
+            argument(
+                "--policy", required=True,
+                help="The other one: a run, a table with query, doc_id, probability and perhaps position, or uniform.",
+            ),
+            argument("--metric", "-m", default="click", help="What is counted: click, citation_click, ..., or dwell."),
+            argument("-k", type=int, help="Positions that count; all of the policy by default."),
+            argument("--questions", reads=True, help="The texts of the query ids of the run."),
+            flag("--probabilities", help="The scores of the run are probabilities of being shown first."),
+            argument("--candidates", type=int, help="Of uniform: how many documents there are; those of the log."),
+            argument("--clip", type=float, help="The largest weight that counts; any by default."),
+            argument("--level", type=float, default=0.95, help="Of the intervals (0.95)."),
+            _TIMEZONE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+        ],
+        offpolicy.off_policy, "steelyard.abtests.offpolicy.evaluating:off_policy",
+        "steelyard.abtests.offpolicy.evaluating:OffPolicy",
+    ),
     "history trend": Command(
         "Show how a measure went over time, and where its level changed.",
         [
@@ -850,7 +871,7 @@ SECTIONS = {
     "judges": ("judge", "selftest", "review"),
     "results over time": ("history",),
     "rerankers and load": ("bench",),
-    "a running system": ("logs", "monitor", "ab", "interleave"),
+    "a running system": ("logs", "monitor", "ab", "interleave", "offpolicy"),
     "tools": ("plan", "sweep", "diagnose", "convert", "export", "comment", "measures", "trec-eval", "chat"),
 }
 """Section of `--help` -> its commands, or groups of commands, in its order."""

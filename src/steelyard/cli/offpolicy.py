@@ -1,0 +1,18 @@
+"""The command that says what another ranking would have got, from the log of the one that served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.cli.calls import Call
+
+STATUS = {"better": 0, "worse": 0, "unclear": 0, "few": 3, "refused": 3}
+"""Exit status by verdict: 3 where the log cannot say."""
+
+
+def off_policy(call: Call, logs: list[str], *, policy: str, **options: Any) -> int:
+    """Evaluate a policy by logs, and return the status."""
+    result = call.compute(logs, policy, **options)
+    call.write(result)
+    return STATUS[result.verdict]
