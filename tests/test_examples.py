@@ -154,6 +154,7 @@ def test_ab(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "comes from browser=firefox" in " ".join(done.stdout.split())
     assert "users within 28 days" in done.stdout
+    assert "Users prefer hybrid-rerank to bm25." in done.stdout
     assert (tmp_path / "bay" / "hybrid.html").read_text("utf-8").startswith("<!doctype html>")
     readme = (EXAMPLES / "ab" / "README.md").read_text("utf-8")
     assert done.stdout.strip() == readme.partition("```text\n")[2].partition("```")[0].strip()

@@ -22,6 +22,8 @@ def decide() -> None:
     """Let the commands look at the logs of the working folder."""
     say("How long does it take to see a gain of 5.5%? The log of the last four weeks knows.")
     steelyard("ab plan --metric ctr --from before --difference 5.5% --guardrail latency_ms:p95=20%")
+    say("Which ranking do users prefer? Three days with both on one page.")
+    steelyard("interleave analyse interleaving")
     for name in TESTS:
         sy.register_experiment(f"{name}.toml", now=START - timedelta(days=1))
     say("The winner, in a test of four weeks, which was registered the day before.")
