@@ -21,7 +21,7 @@ from steelyard.traffic.logs import Logs
 from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TIME
 
 _START = datetime(2026, 9, 7, tzinfo=UTC)
-_PEOPLE, _DAYS, _BEFORE, _DIFFERENCE = 3_000, 42, 14, 0.1
+_PEOPLE, _DAYS, _LONG, _BEFORE, _DIFFERENCE = 3_000, 42, 119, 14, 0.1
 
 
 def _people(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
@@ -57,10 +57,12 @@ def service_logs(
     )  # fmt: skip
 
 
-def planned(rng: np.random.Generator, analysis: Analysis = "fixed", before: str = "14d") -> ExperimentPlan:
-    """A plan from the logs of one such service."""
+def planned(
+    rng: np.random.Generator, analysis: Analysis = "fixed", before: str = "14d", n_days: int = _DAYS
+) -> ExperimentPlan:
+    """A plan from so many days of logs of one such service."""
     return plan_experiment(
-        service_logs(rng), metric="ctr", difference=f"{_DIFFERENCE:.0%}", analysis=analysis, before=before
+        service_logs(rng, n_days), metric="ctr", difference=f"{_DIFFERENCE:.0%}", analysis=analysis, before=before
     )
 
 
@@ -112,12 +114,14 @@ def is_shown_by_logs(rng: np.random.Generator, n: int, days: int) -> bool:
 _Power = tuple[float, float, float]
 
 
-def power_of_plans(draws: int, seed: int, *, analysis: Analysis, before: str, n_plans: int = 8) -> _Power:
+def power_of_plans(
+    draws: int, seed: int, *, analysis: Analysis, before: str = "14d", n_days: int = _DAYS, n_plans: int = 8
+) -> _Power:
     """Users and days of plans from several logs, the mean, and the share of tests of their size that show it."""
     users, days, shown = [], [], []
     for number in range(n_plans):
         rng = np.random.default_rng([seed, number])
-        plan = planned(rng, analysis, before)
+        plan = planned(rng, analysis, before, n_days)
         assert plan.users is not None
         assert plan.days is not None
         users.append(plan.users)
@@ -142,12 +146,13 @@ def power_by_logs(draws: int, seed: int) -> _Power:
 def planned_table(draws: int, seed: int) -> Table:
     """Power of tests of the planned size."""
     rows = []
-    cases: list[tuple[str, Analysis, str]] = [
-        ("one look", "fixed", "14d"), ("one look, nothing before the start", "fixed", "0d"),
-        ("a look a day, always-valid", "always-valid", "14d"),
+    cases: list[tuple[str, Analysis, str, int]] = [
+        ("one look", "fixed", "14d", _DAYS), ("one look, nothing before the start", "fixed", "0d", _DAYS),
+        ("a look a day, always-valid", "always-valid", "14d", _DAYS),
+        ("the same, by logs of 17 weeks", "always-valid", "14d", _LONG),
     ]  # fmt: skip
-    for name, analysis, before in cases:
-        users, days, power = power_of_plans(draws, seed, analysis=analysis, before=before)
+    for name, analysis, before, n_days in cases:
+        users, days, power = power_of_plans(draws, seed, analysis=analysis, before=before, n_days=n_days)
         rows.append([name, f"{users:,.0f}", f"{days:.0f}", percent(power)])
     users, days, power = power_by_logs(draws, seed)
     rows.append(["one look, of whole logs", f"{users:,.0f}", f"{days:.0f}", percent(power)])

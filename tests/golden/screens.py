@@ -105,6 +105,10 @@ SCREENS: dict[str, Screen] = {
     "review-calibrate-two": Screen("review calibrate pilot.jsonl runs/assistant", state="settling"),
     "review-report-two": Screen("review report pilot.jsonl runs/assistant", state="settling", most=20),
     "review-report": Screen("review report pilot.jsonl runs/assistant -m faithfulness", state="reviewed"),
+    "ab-plan": Screen(
+        "ab plan --metric ctr --from ab.jsonl --difference 20% --guardrail latency_ms:p95=10% --start 2026-11-30",
+        most=20, state="tested",
+    ),
     "ab-analyse": Screen("ab analyse layout.toml ab.jsonl", most=13, state="tested", varies=True),
     "monitor": Screen("monitor shop.toml --as-of 2026-10-16T12:00Z", most=12, state="watched", varies=True),
     "monitor-alert": Screen("monitor shop.toml", most=12, status=1, state="watched", varies=True),
