@@ -732,7 +732,7 @@ COMMANDS = {
                 help="fixed: one look at the end; always-valid: any number of looks.",
             ),
             argument(
-                "--planned-units", type=int, default=10_000,
+                "--planned-units", type=int, default=2_000,
                 help="With always-valid: users for which intervals are narrowest.",
             ),
             argument("--alpha", type=float, default=0.05, help="Share of false preferences."),
