@@ -224,3 +224,9 @@ def test_experiments_of_the_same_time_that_depend_on_each_other():
     assert (check.state, check.values["n_units"], check.values["share"]) == ("careful", 300, 0.5)
     assert [row["other"] for row in check.rows] == ["new", "old"]
     assert check.rows[0]["a"] == 0
+
+
+@pytest.mark.slow
+def test_chance_hardly_ever_makes_a_caution():
+    wrong = [checked(*service(300, seed=seed))[1] for seed in range(150)]
+    assert sum(map(len, wrong)) <= 3, wrong

@@ -89,7 +89,7 @@ def day_edges(config: ExperimentConfig) -> Ints:
 def whole_days(logs: Logs, config: ExperimentConfig, edges: Ints) -> int:
     """Days of the experiment that the log holds whole.
 
-    The last day counts where the rest of it without a request is no longer than the longest time without one before.
+    The last day counts where what is left of it behind the last request is no longer than the longest gap between two.
 
     Raises   InputError where there is none
     """
@@ -97,7 +97,7 @@ def whole_days(logs: Logs, config: ExperimentConfig, edges: Ints) -> int:
     moments = np.sort(times.to_physical().to_numpy())
     n_days = 0
     if len(moments):
-        gap = int(np.diff(moments, prepend=edges[0]).max())
+        gap = int(np.diff(moments).max(initial=0))
         n_days = int(np.searchsorted(edges, int(moments[-1]) + gap, side="right")) - 1
         n_days = min(n_days, int(np.searchsorted(edges, moments[-1], side="right")), config.days)
     if n_days < 1:
