@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,7 @@ from steelyard.traffic.tabulating import tabulate
 from steelyard.traffic.windows import Windows
 
 DAYS, EVENTS_A_REQUEST, USERS = 56, 10 / 3, 200_000
+ARMS = ["live", "next"]
 MEASURES = ["ctr", "clicks@5", "first_click_rr", "abandonment", "satisfied_click", "empty_rate", "latency_ms:p95",
             "error_rate", "requests", "users"]  # fmt: skip
 SECONDS, MEGABYTES = 10.0, 2048.0
@@ -41,16 +42,21 @@ _DAY = 86_400_000_000
 _START = 1_790_553_600_000_000
 """2026-09-28 UTC, a Monday, in microseconds."""
 _KINDS = np.array(["click", "click", "click", "dwell", "copy"])
-_FORMATS = {"jsonl": "JSONL", "parquet": "Parquet"}
+FORMATS = {"jsonl": "JSONL", "parquet": "Parquet"}
 
 
 @dataclass
 class Truth:
-    """What was written: requests, requests with a click and events, by day."""
+    """What was written: requests, requests with a click and events, by day.
+
+    by_arm   of each day, (2, 2) requests and those with a click, by arm;   users   of each day, that of each request
+    """
 
     requests: list[int]
     clicked: list[int]
     n_events: int = 0
+    by_arm: list[Ints] = field(default_factory=list)
+    users: list[Ints] = field(default_factory=list)
 
 
 def write_day(folder: Path, day: int, n_requests: int, truth: Truth) -> None:
@@ -58,6 +64,7 @@ def write_day(folder: Path, day: int, n_requests: int, truth: Truth) -> None:
     rng = np.random.default_rng([1, day])
     asked = np.sort(rng.integers(0, _DAY, n_requests)) + _START + day * _DAY
     n_events = round(n_requests * EVENTS_A_REQUEST)
+    user = rng.integers(0, USERS, n_requests)
     # An eighth of the requests get none; the last ones of a day leave a minute for theirs.
     of = np.sort(rng.integers(0, n_requests * 7 // 8, n_events))
     kind = _KINDS[rng.integers(0, len(_KINDS), n_events)]
@@ -74,24 +81,27 @@ def write_day(folder: Path, day: int, n_requests: int, truth: Truth) -> None:
         {
             "time": times(asked),
             "request": names("r", day * 10**7 + np.arange(n_requests), 9),
-            "user": names("u", rng.integers(0, USERS, n_requests), 6),
+            "user": names("u", user, 6),
             "query": pl.select(
                 pl.format("how to repair part {} of model {}", names("", rng.integers(0, 500, n_requests), 3),
                           names("", rng.integers(0, 100, n_requests), 2))
             ).to_series(),
-            "arm": np.array(["live", "next"])[rng.integers(0, 2, n_requests)],
+            "arm": np.array(ARMS)[user % 2],
             "doc_ids": names("doc-", rng.integers(0, 50_000, n_requests * 5), 5).reshape((n_requests, 5))
             .arr.to_list(),
             "latency_ms": rng.gamma(4, 60, n_requests).round(1),
         }
     )  # fmt: skip
+    clicked = np.unique(of[kind == "click"])
     truth.requests.append(n_requests)
-    truth.clicked.append(len(np.unique(of[kind == "click"])))
+    truth.clicked.append(len(clicked))
+    truth.users.append(user)
+    truth.by_arm.append(np.array([np.bincount(arm, minlength=2) for arm in (user % 2, user[clicked] % 2)]))
     truth.n_events += n_events
     disordered = rng.permuted(np.arange(n_events // 100))
     events = pl.concat([events.sort("time"), events.head(n_events // 100)[disordered]])
     for name, frame in (("impressions", impressions), ("events", events)):
-        for format in _FORMATS:
+        for format in FORMATS:
             target = folder / format / name
             target.mkdir(parents=True, exist_ok=True)
             if format == "parquet":
@@ -156,7 +166,7 @@ def main() -> None:
         truth = Truth([], [])
         for day in range(DAYS):
             write_day(Path(name), day, round(options.events / EVENTS_A_REQUEST / DAYS), truth)
-        for format, title in _FORMATS.items():
+        for format, title in FORMATS.items():
             size = sum(file.stat().st_size for file in (Path(name) / format).rglob(f"*.{format}")) / 1e9
             command = [sys.executable, "-m", "benchmarks.logs", "--read", str(Path(name) / format)]
             outputs = [subprocess.run(command, check=True, capture_output=True) for _ in range(options.repeats)]
