@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from statistics import NormalDist
 
 from steelyard.abtests.checks import check_data
 from steelyard.abtests.config import ExperimentConfig
 from steelyard.abtests.decision import decisions
 from steelyard.abtests.effects import measured
-from steelyard.abtests.experiment import Check, CheckState, Effect, Experiment
+from steelyard.abtests.experiment import Check, CheckState, Experiment
 from steelyard.abtests.exposing import experiment_columns, exposures
 from steelyard.abtests.judged import judge_checks, judged_metrics
+from steelyard.abtests.novelty import novelty_checks
 from steelyard.abtests.registration import Registration, registration, settings_text
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.reading import read_logs
 from steelyard.traffic.schema import IMPRESSIONS
 
-NOVELTY = 0.01
-"""Level at which a gain that fades, or grows, is said."""
-_WEEK = 7
 _DECISIVE = ("analysis", "alpha")
 """Settings that may not be changed once data were seen: no level holds after that."""
 _ORDER = {"blocks": 0, "careful": 1, "few": 2, "well": 3}
@@ -48,7 +44,7 @@ def analyse_experiment(
     found = measured(exposed, config)
     registered = registration(config)
     checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *judge_checks(exposed),
-              *novelty_checks(found.daily)]  # fmt: skip
+              *novelty_checks(exposed, config)]  # fmt: skip
     checks.sort(key=lambda check: _ORDER[check.state])
     arm = exposed.arm
     return Experiment(
@@ -79,28 +75,3 @@ def declaration_check(registered: Registration, config: ExperimentConfig) -> Che
     is_well = registered.registered is not None and not registered.is_late and not rows
     state: CheckState = "blocks" if is_other_test else "well" if is_well else "careful"
     return Check("declaration", state, values=values, rows=rows)
-
-
-def novelty_checks(daily: Sequence[Effect]) -> list[Check]:
-    """Whether a gain of the first week is another one later; of whole weeks, so that weekdays do not matter."""
-    checks = list[Check]()
-    for metric, arm in dict.fromkeys((effect.metric, effect.arm) for effect in daily):
-        own = [effect for effect in daily if (effect.metric, effect.arm) == (metric, arm)]
-        n = len(own) // _WEEK * _WEEK
-        if n < 2 * _WEEK:
-            continue
-        first, later = _mean(own[:_WEEK]), _mean(own[_WEEK:n])
-        error = math.hypot(first[1], later[1])
-        if not error > 0:
-            continue
-        p = 2 * NormalDist().cdf(-abs(later[0] - first[0]) / error)
-        values = {"metric": metric, "arm": arm, "first": first[0], "later": later[0]}
-        checks.append(Check("novelty", "careful" if p < NOVELTY else "well", p, values))
-    return checks
-
-
-def _mean(effects: Sequence[Effect]) -> tuple[float, float]:
-    """Mean difference of some days, with its error as if days had no users in common, which makes it too large."""
-    n = len(effects)
-    error = math.sqrt(math.fsum(effect.error**2 for effect in effects)) / n
-    return math.fsum(effect.difference for effect in effects) / n, error

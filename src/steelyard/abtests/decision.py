@@ -153,5 +153,5 @@ def days_needed(effect: Effect, running: Sequence[Effect], config: ExperimentCon
     slope = float(np.polyfit(x, y, 1)[0])
     if effect.detectable <= matters or slope >= 0:
         return None
-    factor = (matters / effect.detectable) ** (1 / slope)
-    return math.ceil(n_days * (factor - 1)) if factor <= _LONGEST else None
+    growth = math.log(matters / effect.detectable) / slope
+    return math.ceil(n_days * (math.exp(growth) - 1)) if growth <= math.log(_LONGEST) else None
