@@ -19,7 +19,10 @@ import steelyard as sy
 from steelyard.data.run import StreamedRun
 from steelyard.judges.people.review import Labels
 from steelyard.services.cache import Cache
+from tests.abtests.bandit import propensity_logs
+from tests.abtests.experiments import experiment
 from tests.abtests.interleaving.shared_pages import rows as interleaved_rows
+from tests.abtests.simulated import write_experiment
 from tests.bench.benches import rerank_bench
 from tests.gates.test_judges import by_labels
 from tests.monitoring.looks import look
@@ -93,6 +96,11 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Criterion": lambda _: sy.Criterion("polite", "The answer is polite.", "1-5"),
     "Design": lambda folder: sy.plan(scores(folder), measures="mrr@10", difference=0.1),
     "Diagnosis": lambda folder: sy.diagnose(weighing(folder)),
+    "Experiment": lambda _: experiment(),
+    "ExperimentConfig": lambda folder: sy.ExperimentConfig.read(write_experiment(folder)[0]),
+    "ExperimentPlan": lambda _: sy.plan_experiment(
+        metric="ctr", difference="5%", baseline=0.2, users_per_day=900, start="2026-12-07"
+    ),
     "Logs": lambda _: logs_of(**chance_rows(1)),
     "LogCheck": lambda _: sy.check_logs(logs_of(**chance_rows(1))),
     "DrawnQuestions": lambda _: sy.questions_from_logs(logs_of(**chance_rows(1)), n=12),
@@ -103,6 +111,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Interleaving": lambda _: sy.analyse_interleaving(logs_of(**interleaved_rows(2))),
     "Look": lambda _: look("alert"),
     "Measure": lambda _: sy.parse("ndcg@10"),
+    "OffPolicy": lambda _: sy.off_policy(propensity_logs(), "uniform", clip=5.0),
     "Outputs": lambda _: sy.Outputs(LINES),
     "Outputs of a file": from_files(sy.Outputs.read, "outputs.jsonl"),
     "Passage": lambda _: sy.Passage("h#1", "h", 0, 4, text="Text"),
