@@ -183,6 +183,14 @@ REFUSED = {
 }
 
 
+def test_pages_of_interleaving_count_by_their_first_place() -> None:
+    impressions, events = propensity_rows(1)
+    logs = logs_of([{**row, "team_shares": [0.5, 0.5]} for row in impressions], events)
+    with pytest.raises(InputError, match="expected k=1"):
+        sy.off_policy(logs, RANKED)
+    assert sy.off_policy(logs, RANKED, k=1).estimates == sy.off_policy(propensity_logs(), RANKED, k=1).estimates
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused(name: str) -> None:
     logs, policy, options, message = REFUSED[name]

@@ -26,6 +26,7 @@ TOLD_LESS = {
 
 SAME_IN_CHINESE = {
     "charts.field.k", "compare.head.p", "compare.method.bh", "compare.method.bonferroni", "compare.method.holm",
+    "off_policy.method.ips", "off_policy.method.snips",
 }  # fmt: skip
 """Texts of letters alone that Chinese readers know as they are: names and symbols."""
 

@@ -67,10 +67,11 @@ class Showings:
 def logged_requests(logs: Logs, by: Key) -> tuple[pl.DataFrame, dict[str, int]]:
     """Requests of people that were served with propensities, and how many others there are, by reason.
 
-    Returns   request, unit, key, doc_ids, propensities
+    Returns   request, unit, key, doc_ids, propensities, and team_shares where impressions have the column
     Raises    InputError for logs without propensities
     """
-    frame = requests(logs, ["request", "unit", "query", "doc_ids", "propensities", "is_served"]).collect()
+    own = ["team_shares"] if "team_shares" in logs.impressions.collect_schema() else []
+    frame = requests(logs, ["request", "unit", "query", "doc_ids", "propensities", "is_served", *own]).collect()
     key = pl.col("request") if by == "request" else pl.col("query").str.strip_chars()
     frame = frame.with_columns(key=key.fill_null("")).sort("request")
     served = frame.filter(pl.col("is_served") & pl.col("doc_ids").is_not_null())
@@ -82,7 +83,7 @@ def logged_requests(logs: Logs, by: Key) -> tuple[pl.DataFrame, dict[str, int]]:
             "without them nothing can be said about another ranking"
         )
     left_out = {"failed": frame.height - served.height, "no_propensity": served.height - whole.height}
-    return whole.select("request", "unit", "key", "doc_ids", "propensities"), left_out
+    return whole.select("request", "unit", "key", "doc_ids", "propensities", *own), left_out
 
 
 def showings(logs: Logs, whole: pl.DataFrame, policy: Policy, metric: str, k: int | None) -> Showings:
@@ -103,6 +104,11 @@ def showings(logs: Logs, whole: pl.DataFrame, policy: Policy, metric: str, k: in
         )
     if policy.is_for_all:
         rows, known = rows.with_columns(key=pl.lit("")), known.with_columns(key=pl.lit(""))
+    if depth > 1 and "team_shares" in known.columns and known["team_shares"].null_count() < known.height:
+        raise InputError(
+            "pages of probabilistic interleaving have propensities given the places above; expected k=1, where they "
+            "are those of the place"
+        )
     known = known.with_row_index("number")
     shown = (
         known.select("number", "request", "key", doc_id="doc_ids", propensity="propensities")
