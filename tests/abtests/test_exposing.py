@@ -144,7 +144,7 @@ def test_events_of_requests_before_the_exposure_do_not_count():
         ({"arms": {"x": 0.5, "y": 0.5}}, "(its values: 'a', 'b', 'c')"),
         ({"start": "2026-11-01"}, "it has no request since then"),
         ({"start": "2026-10-03T12:00:00"}, "the log holds no whole day"),
-        ({"primary": "users"}, "metric 'users' has no value per user"),
+        ({"primary": "users"}, "metric 'users' has no value per unit"),
         ({"primary": "crt"}, "ctr"),
     ],
 )

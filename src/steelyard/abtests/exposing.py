@@ -221,8 +221,8 @@ def _without_arms(table: pl.DataFrame, config: ExperimentConfig, day: Ints) -> s
     others = ", ".join(map(quoted, arms[:_MOST_NAMES])) or "none"
     trigger = f", column {quoted(config.trigger)} is true" if config.trigger else ""
     return (
-        f"no {config.unit} was in one arm of experiment {quoted(config.name)} alone; expected requests of users, from "
-        f"{config.begins} on, whose column {quoted(config.arm)} is {' or '.join(map(quoted, config.arms))}{trigger} "
+        f"no unit was in one arm of experiment {quoted(config.name)} alone; expected requests from "
+        f"{config.begins} on whose column {quoted(config.arm)} is {' or '.join(map(quoted, config.arms))}{trigger} "
         f"(its values: {others})"
     )
 
@@ -252,7 +252,7 @@ def _metrics(
         series = replace(measure.series, better=config.better.get(name, measure.series.better))
         if isinstance(quantity, Total):
             if quantity.of != "requests":
-                raise InputError(f"metric {quoted(name)} has no value per {config.unit}; expected a share or a mean")
+                raise InputError(f"metric {quoted(name)} has no value per unit; expected a share or a mean")
             yield name, sums.totals(requests_, series, config.before)
         elif isinstance(quantity, Percentile):
             values = table[columns.names(quantity)[0]].cast(pl.Float64).fill_null(np.nan).to_numpy()
