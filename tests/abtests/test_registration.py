@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -79,3 +80,15 @@ def test_damaged_registrations_are_an_error(declared: Path) -> None:
     declared.with_name("reranker.registered.json").write_text("{", "utf-8")
     with pytest.raises(InputError, match="cannot be read as registrations"):
         registration(ExperimentConfig.read(declared))
+
+
+def test_a_setting_that_a_later_version_brings_is_no_change(declared: Path) -> None:
+    path = register_experiment(declared, now=START - timedelta(days=1)).path
+    assert path is not None
+    whole = json.loads(path.read_text("utf-8"))
+    for name in ("trigger", "planned_units"):
+        del whole["registered"][0]["declaration"][name]
+    path.write_text(json.dumps(whole), "utf-8")
+    assert registration(ExperimentConfig.read(declared)).changed == {}
+    declared.write_text("planned_units = 500\n" + TEXT, "utf-8")
+    assert registration(ExperimentConfig.read(declared)).changed == {"planned_units": ("not there", "500")}

@@ -82,13 +82,18 @@ def registration(config: ExperimentConfig) -> Registration:
         return Registration(own, path=path)
     early = [record for record in records if record.time < config.begins]
     record = early[-1] if early else records[0]
-    changed = {name: (then, now) for name, then, now in differences(record.declaration, _settings(config))}
+    # A setting that a later version of ours knows, and that is not used, is no change.
+    now = {name: value for name, value in _settings(config).items() if name in record.declaration} | _settings(
+        config, exclude_defaults=True
+    )
+    changed = {name: (then, now) for name, then, now in differences(record.declaration, now)}
     return Registration(own, record.time, not early, changed, path)
 
 
 def fingerprint(config: ExperimentConfig) -> str:
-    """SHA-256 of the settings, however they are written: 64 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(_settings(config), sort_keys=True).encode()).hexdigest()
+    """SHA-256 of the settings that are not the usual ones, however they are written: 64 hexadecimal digits."""
+    settings = _settings(config, exclude_defaults=True)
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def settings_text(config: ExperimentConfig) -> dict[str, str]:
@@ -102,14 +107,16 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _settings(config: ExperimentConfig) -> dict[str, Any]:
-    """All settings as JSON; the arms as a list, since their order counts."""
-    settings = config.model_dump(mode="json")
-    settings["difference"] = str(config.difference)
-    settings["before"] = f"{config.before / timedelta(days=1):g}d"
-    settings["guardrail"] = [f"{item.metric} by {item.margin} (alpha {item.alpha:g})" for item in config.guardrail]
-    settings["arms"] = [f"{name} = {share:g}" for name, share in config.arms.items()]
-    return settings
+def _settings(config: ExperimentConfig, *, exclude_defaults: bool = False) -> dict[str, Any]:
+    """Settings as JSON, as people write them; the arms as a list, since their order counts."""
+    written = {
+        "difference": str(config.difference),
+        "before": f"{config.before / timedelta(days=1):g}d",
+        "guardrail": [f"{item.metric} by {item.margin} (alpha {item.alpha:g})" for item in config.guardrail],
+        "arms": [f"{name} = {share:g}" for name, share in config.arms.items()],
+    }
+    settings = config.model_dump(mode="json", exclude_defaults=exclude_defaults)
+    return {name: written.get(name, value) for name, value in settings.items()}
 
 
 def _path(config: ExperimentConfig) -> Path | None:
