@@ -66,6 +66,14 @@ def test_a_decision(effects: list[Effect], settings: dict[str, object], expected
     assert outcome(*effects, **settings) == expected  # type: ignore[arg-type]
 
 
+def test_a_gain_that_is_a_share_is_ruled_out_by_the_relative_interval() -> None:
+    """The baseline of .4 may be less: 5% of it are .02 at the value that it has."""
+    ends = replace(PRIMARY, high=0.0199, relative_low=-0.03)
+    assert outcome(replace(ends, relative_high=0.051), difference="5%") == ("inconclusive", ["not_shown"])
+    assert outcome(replace(ends, relative_high=0.049), difference="5%") == ("do_not_ship", ["gain_ruled_out"])
+    assert outcome(ends, difference="5%") == ("inconclusive", ["not_shown"])
+
+
 def test_each_arm_has_its_own_decision() -> None:
     config = ExperimentConfig.of({**CONFIG, "arms": {"a": 0.4, "b": 0.3, "c": 0.3}})
     both = decisions(exposed(), config, [], [BETTER, replace(PRIMARY, arm="c", verdict="worse")], [])

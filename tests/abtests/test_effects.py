@@ -1,17 +1,23 @@
-"""p of a margin, absolute or a share of the baseline, against its definition."""
+"""p of a margin against its definition, and intervals of segments and days at the level of their family."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime
 from statistics import NormalDist
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.abtests.config import Amount
-from steelyard.abtests.effects import margin_p
+from steelyard.abtests.config import Amount, ExperimentConfig
+from steelyard.abtests.effects import margin_p, measured
+from steelyard.abtests.exposures import Exposures, Sums
 from steelyard.stats.arms.contrast import Normal
+from steelyard.traffic.series import Series
 
 
 def contrast(difference: float, baseline_error: float = 0.02, other_error: float = 0.03) -> Normal:
@@ -47,4 +53,26 @@ def test_an_absolute_margin_is_that_of_the_contrast() -> None:
 
 
 def test_without_a_baseline_that_is_clearly_above_0_a_relative_margin_has_no_test() -> None:
-    assert math.isnan(margin_p(contrast(0.01, baseline_error=2.0), Amount.of("5%"), 1))
+    for own in (contrast(0.01, baseline_error=2.0), replace(contrast(0.01), baseline=-1.0)):
+        assert math.isnan(margin_p(own, Amount.of("5%"), 1))
+
+
+def test_intervals_of_segments_and_up_to_the_last_day_are_at_the_level_of_their_family() -> None:
+    """An interval leaves 0 out where p times the number of tests is below alpha, as Holm's first step has it."""
+    rng = np.random.default_rng(4)
+    n, start = 1200, datetime(2026, 10, 5, tzinfo=UTC)
+    arm, country = rng.integers(0, 3, n), rng.integers(0, 5, n)
+    clicks = (rng.random((2, n)) < 0.3 + 0.05 * country * (arm == 2)).astype(float).ravel()
+    sums = Sums(Series("ctr", "sample", better="higher"), np.tile(np.arange(n), 2), np.repeat([0, 1], n), clicks,
+                np.ones(2 * n))  # fmt: skip
+    units = pl.DataFrame({"arm": arm, "country": country.astype(str)})
+    config = ExperimentConfig.of({
+        "start": "2026-10-05", "primary": "ctr", "difference": 0.02, "segments": "country",
+        "arms": {"a": 0.4, "b": 0.3, "c": 0.3},
+    })  # fmt: skip
+    found = measured(Exposures(["a", "b", "c"], units, {"ctr": sums}, 2, start, start, 2 * n), config)
+    is_shown = [effect.low > 0 or effect.high < 0 for effect in found.segments]
+    assert is_shown == [effect.p * 10 < 0.05 for effect in found.segments]
+    assert sum(effect.p < 0.05 for effect in found.segments) > sum(is_shown) > 0
+    last = [effect for effect in found.running if effect.day == 1]
+    assert [(effect.low, effect.high) for effect in last] == [(effect.low, effect.high) for effect in found.effects]

@@ -117,14 +117,19 @@ def _gain(effects: Sequence[Effect], primary: Sequence[Effect]) -> list[tuple[Ou
 
 
 def _futile(primary: Sequence[Effect], config: ExperimentConfig) -> list[Note]:
-    """That no primary metric can gain what matters; nothing where one still may."""
+    """That no primary metric can gain what matters; nothing where one still may.
+
+    A share of the baseline is compared with the interval of the relative difference: the baseline has its own chance.
+    """
     notes = list[Note]()
     for effect in primary:
-        matters = config.difference.absolute(effect.baseline)
-        gain = effect.high if effect.better == "higher" else -effect.low
-        if math.isnan(gain) or gain >= matters:
+        is_relative = config.difference.is_relative
+        low, high = (effect.relative_low, effect.relative_high) if is_relative else (effect.low, effect.high)
+        gain = high if effect.better == "higher" else -low
+        if math.isnan(gain) or gain >= config.difference.value:
             return []
-        notes.append(Note("gain_ruled_out", {"metric": effect.metric, "high": gain, "difference": matters}))
+        matters, size = config.difference.absolute(effect.baseline), abs(effect.baseline) if is_relative else 1.0
+        notes.append(Note("gain_ruled_out", {"metric": effect.metric, "high": gain * size, "difference": matters}))
     return notes
 
 

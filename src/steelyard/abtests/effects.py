@@ -44,7 +44,7 @@ def measured(exposures: Exposures, config: ExperimentConfig) -> Measured:
     """Effects of all metrics.
 
     Primary metrics, over all arms, are one family by Holm, secondary ones another, segments a third; a guardrail is
-    tested at its own level, and days are shown as they are.
+    tested at its own level, and each day by itself is shown as it is.
     """
     scale = _Scale(exposures, config)
     scale.check_directions()
@@ -180,17 +180,21 @@ class _Scale:
 
     def segments(self) -> list[Effect]:
         """Primary metrics by the values of segments: exploration, corrected among themselves."""
+        parts = [(column, value) for column in self.config.segments for value in self._most_frequent(column)]
+        n_tests = len(parts) * len(self.config.primary) * len(self.arms)
         found = list[Effect]()
-        for column in self.config.segments:
-            texts = self.exposures.units[column]
-            for value in texts.drop_nulls().value_counts(sort=True)[column].head(_MOST_VALUES).sort().to_list():
-                units = (texts == value).fill_null(value=False).to_numpy()
-                for metric in self.config.primary:
-                    for arm, name in self.arms:
-                        contrast = self.contrast(metric, arm, units=units)
-                        segment = f"{column}={value}"
-                        found.append(self.effect(contrast, metric, name, "primary", segment=segment))
+        for column, value in parts:
+            units = (self.exposures.units[column] == value).fill_null(value=False).to_numpy()
+            for metric in self.config.primary:
+                for arm, name in self.arms:
+                    contrast = self.contrast(metric, arm, units=units)
+                    segment = f"{column}={value}"
+                    found.append(self.effect(contrast, metric, name, "primary", n_tests=n_tests, segment=segment))
         return self.corrected(found, "segments")
+
+    def _most_frequent(self, column: str) -> list[str]:
+        counts = self.exposures.units[column].drop_nulls().value_counts(sort=True)
+        return counts[column].head(_MOST_VALUES).sort().to_list()
 
     def by_day(self) -> list[Effect]:
         """Primary metrics of each day by itself."""
@@ -200,9 +204,10 @@ class _Scale:
         ]  # fmt: skip
 
     def up_to_days(self) -> list[Effect]:
-        """Primary metrics of all days up to each one."""
+        """Primary metrics of all days up to each one, the last of which is that of their family."""
+        n_tests = len(self.config.primary) * len(self.arms)
         return [
-            self.of_days(metric, arm, name, range(day + 1))
+            self.of_days(metric, arm, name, range(day + 1), n_tests=n_tests)
             for metric, arm, name in self.primary for day in self.days
         ]  # fmt: skip
 
@@ -217,12 +222,14 @@ class _Scale:
         """The last days that the log holds, as many as are shown."""
         return range(self.exposures.n_days)[-_MOST_DAYS:]
 
-    def of_days(self, metric: str, arm: int, name: str, days: range, *, is_adjusted: bool = True) -> Effect:
-        """A primary metric of some days, named by the last one; nothing is corrected."""
+    def of_days(
+        self, metric: str, arm: int, name: str, days: range, *, n_tests: int = 1, is_adjusted: bool = True
+    ) -> Effect:
+        """A primary metric of some days, named by the last one, as one of so many tests (Bonferroni)."""
         contrast = self.contrast(metric, arm, days=days, is_adjusted=is_adjusted)
-        effect = self.effect(contrast, metric, name, "primary", day=days[-1])
-        verdict = _verdict(effect.difference, effect.p, self.config.alpha, effect.better)
-        return replace(effect, adjusted=effect.p, verdict=verdict)
+        effect = self.effect(contrast, metric, name, "primary", n_tests=n_tests, day=days[-1])
+        p = min(n_tests * effect.p, 1.0) if not math.isnan(effect.p) else effect.p
+        return replace(effect, adjusted=p, verdict=_verdict(effect.difference, p, self.config.alpha, effect.better))
 
 
 def margin_p(contrast: Contrast, margin: Amount, worse: int, *, is_broken: bool = False) -> float:

@@ -102,7 +102,7 @@ class Normal:
         return t_sf(t if sides == "greater" else -t, self.df)
 
     def relative(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Difference over the baseline with both ends by Fieller's theorem: NaN where the baseline may be 0.
+        """Difference over the baseline with both ends by Fieller's theorem: NaN where the baseline may be 0 or less.
 
         Source   Fieller, Some Problems in Interval Estimation, JRSS B 1954.
 
@@ -113,7 +113,7 @@ class Normal:
         """
         nothing = math.nan, math.nan, math.nan
         base, base_error = self.baseline, self.baseline_error
-        if not (self.error > 0 and base_error >= 0 and base):
+        if not (self.error > 0 and base_error >= 0 and base > 0):
             return nothing
         q = self._quantile(level)
         g = (q * base_error / base) ** 2
