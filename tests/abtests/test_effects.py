@@ -17,6 +17,7 @@ from steelyard.abtests.config import Amount, ExperimentConfig
 from steelyard.abtests.effects import margin_p, measured
 from steelyard.abtests.exposures import Exposures, Sums
 from steelyard.stats.arms.contrast import Normal
+from steelyard.stats.arms.percentiles import percentile_contrast
 from steelyard.traffic.series import Series
 
 
@@ -42,7 +43,19 @@ def test_a_relative_margin_is_a_test_of_other_less_so_many_baselines(
     z = (1 + difference - factor) / math.hypot(0.03, factor * 0.02)
     expected = NormalDist().cdf(z if (worse > 0) is not is_broken else -z)
     p = margin_p(contrast(difference), Amount.of(f"{share * 100!r}%"), worse, is_broken=is_broken)
-    assert p == pytest.approx(expected, rel=1e-4, abs=2e-12)
+    assert p == pytest.approx(expected if expected < 0.5 else 1.0, rel=1e-4, abs=2e-9)
+
+
+def test_a_margin_at_the_middle_of_an_interval_that_is_not_around_its_value_has_a_p() -> None:
+    """The P95 is read between ranks, so that there is no level whose interval ends at it."""
+    rng = np.random.default_rng(6)
+    user = np.repeat(np.arange(200), 3)
+    shown = percentile_contrast(np.arange(200) % 2, user, rng.lognormal(5, 0.5, 600), 0.95)
+    for share in np.linspace(-0.01, 0.01, 21) + shown.relative()[0]:
+        worse = 1 if share > 0 else -1
+        p = [margin_p(shown, Amount.of(abs(share)).model_copy(update={"is_relative": True}), worse, is_broken=broken)
+             for broken in (True, False)]  # fmt: skip
+        assert min(p) > 0.3
 
 
 def test_an_absolute_margin_is_that_of_the_contrast() -> None:

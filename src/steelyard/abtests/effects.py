@@ -19,14 +19,13 @@ from steelyard.stats.arms.contrast import Contrast
 from steelyard.stats.arms.judged import judged_contrast
 from steelyard.stats.arms.percentiles import percentile_contrast
 from steelyard.stats.arms.ratios import ratio_contrast
+from steelyard.stats.intervals.inversion import least_tail
 from steelyard.stats.sequences import Sequential
 from steelyard.stats.tests.corrections import correct
 from steelyard.traffic.series import Better
 
 _NORMAL = NormalDist()
-_STEPS = 60
 _MOST_DAYS, _MOST_VALUES = 60, 20
-_LEAST_P = 1e-12
 _NO_ARM, _Z = -1, 1.96
 
 
@@ -238,26 +237,16 @@ def margin_p(contrast: Contrast, margin: Amount, worse: int, *, is_broken: bool 
     worse      1 where larger values are worse, -1 where smaller ones are
     is_broken  test that the loss is above the margin, in place of below it
     Returns    NaN where there is no test.  A margin that is a share of the baseline is compared with the interval of
-               the relative difference, so that the chance of the baseline's value counts too
+               the relative difference, so that the chance of the baseline's value counts too; 1 where p is above .5
     """
     null = worse * margin.value
     is_below = (worse > 0) is not is_broken
     if not margin.is_relative:
         return contrast.p(null, sides="less" if is_below else "greater")
-    difference = contrast.relative()[0]
-    if math.isnan(difference):
+    if math.isnan(contrast.relative()[0]):
         return math.nan
-    # The one-sided p is where an end of the interval meets the margin.
-    is_shown = difference < null if is_below else difference > null
-    end = 2 if is_below is is_shown else 1
-    low, high = math.log(_LEAST_P), math.log(0.5)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        at = contrast.relative(1 - 2 * math.exp(middle))[end]
-        meets = math.isnan(at) or (at >= null if end == 2 else at <= null)
-        low, high = (middle, high) if meets else (low, middle)
-    p = math.exp(high)
-    return p if is_shown else 1 - p
+    leaves_out = (lambda _, high: high < null) if is_below else (lambda low, _: low > null)
+    return least_tail(lambda level: contrast.relative(level)[1:], leaves_out)
 
 
 def _counting(day: Ints, days: range | None) -> slice | Ints:
