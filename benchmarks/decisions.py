@@ -26,6 +26,7 @@ from benchmarks.simulated.experiment_plans import planned_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
 from benchmarks.simulated.histories import alarm_table, history_table, lucky_baseline_table, shape_table
+from benchmarks.simulated.interleaving import gain_table, level_table
 from benchmarks.simulated.intervals import interval_table
 from benchmarks.simulated.judged_arms import judged_arm_table
 from benchmarks.simulated.judged_differences import judged_table
@@ -104,6 +105,8 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "series": series_table,
     "quiet-days": quiet_days_table,
     "off-policy": off_policy_table,
+    "interleaving": gain_table,
+    "interleaving-levels": level_table,
     "sample-ratio": sample_ratio_table,
     "arms": arm_table,
     "arm-units": unit_table,

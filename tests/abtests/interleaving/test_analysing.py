@@ -56,16 +56,19 @@ def test_credits_are_those_of_one_record_after_the_other(credit, systems, method
     assert counted.sums.sum() > 10
 
 
-def test_a_preference_is_student_s_t_of_users():
+def test_a_preference_is_a_ratio_tested_by_student_s_t_of_users():
     logged = rows(5)
     result = sy.analyse_interleaving(logs_of(**logged), baseline="old")
     slow = counted_slowly(logged, "click", ["old", "new"])
-    d = np.array([(sums["new"] - sums["old"]) / n for n, sums in slow.values()])
+    totals = np.array([(sums["new"] - sums["old"], n) for n, sums in slow.values()])
+    ratio = totals[:, 0].sum() / totals[:, 1].sum()
+    d = ratio + (totals[:, 0] - ratio * totals[:, 1]) / totals[:, 1].mean()  # Taylor's series of the ratio of means
     own, oracle = result.preferences[0], stats.ttest_1samp(d, 0)
     assert (result.baseline, own.system, own.n_units) == ("old", "new", len(d))
-    assert (own.difference, own.p) == pytest.approx((d.mean(), oracle.pvalue))
+    assert (own.difference, own.p) == pytest.approx((ratio, oracle.pvalue))
     assert (own.low, own.high) == pytest.approx(tuple(oracle.confidence_interval()))
-    assert (own.wins, own.losses, own.ties) == ((d > 0).sum(), (d < 0).sum(), (d == 0).sum())
+    leads = totals[:, 0]
+    assert (own.wins, own.losses, own.ties) == ((leads > 0).sum(), (leads < 0).sum(), (leads == 0).sum())
     assert own.sign_p == pytest.approx(stats.binomtest(own.wins, own.wins + own.losses).pvalue)
 
 

@@ -46,7 +46,7 @@ class Preference:
     """What users prefer, of a system and the baseline.
 
     n_units             users; sessions or requests where they are unknown
-    baseline, value     credits per request of both systems: means over units
+    baseline, value     credits per request of both systems
     difference, low, high   value - baseline; the interval is at 1 - alpha, or always valid
     p, adjusted         of no preference; corrected for several systems (Holm)
     wins, losses, ties  units with more credits for the system, for the baseline, for neither
@@ -136,9 +136,9 @@ def analyse_interleaving(
 ) -> Interleaving:  # fmt: skip
     """Which system users prefer, by what they did with pages that systems shared (`interleave`).
 
-    Each user's credits per request are a value, so that one who asks a lot counts once.  Requests of bots, and those
-    that were not served, do not count, nor do clicks on places of no team.  Where systems were not first equally often
-    (p < .001), pages were not built or logged as drafted, and nothing is concluded.
+    Credits per request are compared, with users as units: however much one asks, that is one person.  Requests of
+    bots, and those that were not served, do not count, nor do clicks on places of no team.  Where systems were not
+    first equally often (p < .001), pages were not built or logged as drafted, and nothing is concluded.
 
     logs       Logs, or files and folders as `read_logs` takes them
     baseline   system that others are compared with; None for the first by name
@@ -198,12 +198,13 @@ def _contrast(counted: Credits, place: int) -> Normal:
 
 def _preference(counted: Credits, place: int, planned_units: int | None, alpha: float) -> Preference:
     values, single = counted.per_request, _contrast(counted, place)
+    leads = np.round(counted.sums[:, place] - counted.sums[:, 0], 9)
     contrast: Contrast = single if planned_units is None else Sequential(single, 2 * planned_units)
     d = values[:, place] - values[:, 0]
     low, high = contrast.interval(1 - alpha)
-    wins, losses = int((d > 0).sum()), int((d < 0).sum())
+    wins, losses = int((leads > 0).sum()), int((leads < 0).sum())
     errors = detectable_errors(len(d), power=POWER, alpha=alpha) if len(d) > 1 else math.nan
-    sign_p = sign_test(d).p if planned_units is None else Betting(counted.first_preferences[place - 1], -1, 1).p()
+    sign_p = sign_test(leads).p if planned_units is None else Betting(counted.first_preferences[place - 1], -1, 1).p()
     return Preference(
         counted.systems[place], "unclear", len(d), contrast.baseline, contrast.other, contrast.difference, low, high,
         contrast.p(), math.nan, wins, losses, len(d) - wins - losses, sign_p, errors * contrast.error,

@@ -11,6 +11,7 @@ import polars as pl
 from steelyard.base.arrays import Floats, Ints
 from steelyard.base.choices import Credit
 from steelyard.base.errors import InputError
+from steelyard.stats.arms.ratios import linearised
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.requests import requests
 
@@ -47,8 +48,8 @@ class Credits:
 
     @property
     def per_request(self) -> Floats:
-        """(u, m) credits per request of each unit."""
-        return np.asarray(self.sums / self.n[:, None])
+        """(u, m) values whose means are the credits per request of all requests, with units as what is drawn."""
+        return np.stack([linearised(sums, self.n.astype(np.float64)) for sums in self.sums.T], axis=1)
 
 
 def credits(logs: Logs, credit: Credit = "click", baseline: str | None = None) -> Credits:

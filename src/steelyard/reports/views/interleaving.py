@@ -32,13 +32,11 @@ def verdict_text(analysed: Interleaving, words: Words) -> str:
 def preferences_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a system: credits per request, the difference with its interval, and users for and against it."""
 
-    def head(name: str, **values: str) -> str:
-        return words(f"interleaving.head.{name}", **values)
+    def head(name: str) -> str:
+        return words(f"interleaving.head.{name}")
 
     columns = [
-        Column[Preference](
-            head("system", baseline=single_line(analysed.baseline)), lambda own: single_line(own.system)
-        ),
+        Column[Preference](head("system"), lambda own: single_line(own.system)),
         Column[Preference](head("baseline"), lambda own: number(own.baseline, 3)),
         Column[Preference](head("value"), lambda own: number(own.value, 3)),
         Column[Preference](head("difference"), lambda own: signed(own.difference, 3)),
@@ -115,7 +113,7 @@ def _blocks(analysed: Interleaving, look: Look) -> Iterator[Block]:
 def _sensitivities_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a metric of the A/B test."""
     columns = [
-        Column[Sensitivity](words("interleaving.head.system", baseline=single_line(analysed.baseline)),
+        Column[Sensitivity](words("interleaving.head.system"),
                             lambda row: single_line(row.system)),
         Column[Sensitivity](words("interleaving.head.metric"), lambda row: row.metric),
         Column[Sensitivity](words("interleaving.head.z"), lambda row: number(row.z, 1)),
