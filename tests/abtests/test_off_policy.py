@@ -253,9 +253,9 @@ def test_the_command_ends_with_the_verdict(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_intervals_cover_and_verdicts_are_right() -> None:
-    rows = [row[2:] for row in off_policy_table(120, 3).rows]
+    rows = [row[2:] for row in off_policy_table(80, 3).rows]
     shares = np.array([[float(cell.rstrip("%")) if cell != "–" else 100.0 for cell in row] for row in rows])
-    assert shares[:, 1:4].max() <= 14.0  # of 60 draws, 5% are 8 or fewer
-    assert shares[:, 4].max() <= 8.4
+    assert shares[:, 1:4].max() <= 17.5, "of 40 draws at 5%, more than 7 miss once in 10,000"
+    assert shares[:, 4].max() <= 10.0
     best = list(WORLDS).index("the best ranking of 5 of 10 documents")
     assert shares[best, 5] >= 60.0
