@@ -48,7 +48,7 @@ def preferences_sheet(analysed: Interleaving, words: Words) -> Sheet:
         Column[Preference](head("users"), lambda own: f"{count(own.wins)} / {count(own.losses)}"),
         Column[Preference](head("sign_p"), lambda own: p_text(own.sign_p)),
     ]  # fmt: skip
-    return replace(sheet_of(analysed.preferences, columns), spare=[7, 1])
+    return replace(sheet_of(analysed.preferences, columns), spare=[7, 1, 5])
 
 
 def _facts(analysed: Interleaving, words: Words) -> str:
