@@ -14,5 +14,7 @@ STATUS = {"better": 0, "worse": 0, "unclear": 0, "few": 3, "refused": 3}
 def off_policy(call: Call, logs: list[str], *, policy: str, **options: Any) -> int:
     """Evaluate a policy by logs, and return the status."""
     result = call.compute(logs, policy, **options)
-    call.write(result)
+    is_better = result.verdict == "better" and result.metric == "click"
+    plan = ["ab", "plan", "--metric", f"clicks@{result.k}", "--from", *logs, "--difference", "5%"]
+    call.write(result, following=plan if is_better else [])
     return STATUS[result.verdict]
