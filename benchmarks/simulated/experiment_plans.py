@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ from steelyard.traffic.logs import Logs
 from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TIME
 
 _START = datetime(2026, 9, 7, tzinfo=UTC)
-_PEOPLE, _DAYS, _LONG, _BEFORE, _DIFFERENCE = 3_000, 42, 119, 14, 0.1
+_PEOPLE, _FEW_PEOPLE, _DAYS, _LONG, _BEFORE, _DIFFERENCE = 30_000, 3_000, 42, 119, 14, 0.1
 
 
 def _people(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
@@ -58,11 +59,16 @@ def service_logs(
 
 
 def planned(
-    rng: np.random.Generator, analysis: Analysis = "fixed", before: str = "14d", n_days: int = _DAYS
-) -> ExperimentPlan:
+    rng: np.random.Generator, analysis: Analysis = "fixed", before: str = "14d", *, n_days: int = _DAYS,
+    n_people: int = _PEOPLE,
+) -> ExperimentPlan:  # fmt: skip
     """A plan from so many days of logs of one such service."""
     return plan_experiment(
-        service_logs(rng, n_days), metric="ctr", difference=f"{_DIFFERENCE:.0%}", analysis=analysis, before=before
+        service_logs(rng, n_days, n_people=n_people),
+        metric="ctr",
+        difference=f"{_DIFFERENCE:.0%}",
+        analysis=analysis,
+        before=before,
     )
 
 
@@ -115,13 +121,14 @@ _Power = tuple[float, float, float]
 
 
 def power_of_plans(
-    draws: int, seed: int, *, analysis: Analysis, before: str = "14d", n_days: int = _DAYS, n_plans: int = 8
-) -> _Power:
+    draws: int, seed: int, *, analysis: Analysis, before: str = "14d", n_days: int = _DAYS, n_people: int = _PEOPLE,
+    n_plans: int = 4,
+) -> _Power:  # fmt: skip
     """Users and days of plans from several logs, the mean, and the share of tests of their size that show it."""
     users, days, shown = [], [], []
     for number in range(n_plans):
         rng = np.random.default_rng([seed, number])
-        plan = planned(rng, analysis, before, n_days)
+        plan = planned(rng, analysis, before, n_days=n_days, n_people=n_people)
         assert plan.users is not None
         assert plan.days is not None
         users.append(plan.users)
@@ -146,13 +153,18 @@ def power_by_logs(draws: int, seed: int) -> _Power:
 def planned_table(draws: int, seed: int) -> Table:
     """Power of tests of the planned size."""
     rows = []
-    cases: list[tuple[str, Analysis, str, int]] = [
-        ("one look", "fixed", "14d", _DAYS), ("one look, nothing before the start", "fixed", "0d", _DAYS),
-        ("a look a day, always-valid", "always-valid", "14d", _DAYS),
-        ("the same, by logs of 17 weeks", "always-valid", "14d", _LONG),
-    ]  # fmt: skip
-    for name, analysis, before, n_days in cases:
-        users, days, power = power_of_plans(draws, seed, analysis=analysis, before=before, n_days=n_days)
+    few: dict[str, Any] = {"n_people": _FEW_PEOPLE, "n_plans": 8}
+    cases: dict[str, dict[str, Any]] = {
+        "one look": {"analysis": "fixed"},
+        "one look, nothing before the start": {"analysis": "fixed", "before": "0d"},
+        "a look a day, always-valid": {"analysis": "always-valid"},
+        "one look, small logs": {"analysis": "fixed", **few},
+        "one look, small logs, nothing before the start": {"analysis": "fixed", "before": "0d", **few},
+        "a look a day, small logs": {"analysis": "always-valid", **few},
+        "a look a day, small logs of 17 weeks": {"analysis": "always-valid", "n_days": _LONG, **few},
+    }
+    for name, options in cases.items():
+        users, days, power = power_of_plans(draws, seed, **options)
         rows.append([name, f"{users:,.0f}", f"{days:.0f}", percent(power)])
     users, days, power = power_by_logs(draws, seed)
     rows.append(["one look, of whole logs", f"{users:,.0f}", f"{days:.0f}", percent(power)])

@@ -201,12 +201,10 @@ def test_a_metric_that_the_past_foretells_wholly_keeps_a_little() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("analysis", "before", "n_days"), [("fixed", "14d", 42), ("fixed", "0d", 42), ("always-valid", "14d", 119)]
-)
-def test_tests_of_the_planned_size_have_the_planned_power(analysis: Analysis, before: str, n_days: int) -> None:
-    _, _, power = power_of_plans(1600, 2, analysis=analysis, before=before, n_days=n_days)
-    assert power == pytest.approx(0.8, abs=0.035)
+@pytest.mark.parametrize(("analysis", "before"), [("fixed", "14d"), ("fixed", "0d"), ("always-valid", "14d")])
+def test_tests_of_the_planned_size_have_the_planned_power(analysis: Analysis, before: str) -> None:
+    _, _, power = power_of_plans(1200, 2, analysis=analysis, before=before)
+    assert power == pytest.approx(0.8, abs=0.04)
 
 
 @pytest.mark.slow
