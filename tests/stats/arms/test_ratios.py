@@ -113,6 +113,9 @@ def test_few_units_of_a_kind_are_compared_with_other_small_kinds() -> None:
     lonely = ratio_contrast(np.array([0, 0, 1, 1]), np.array([1.0, 2, 3, 5]), np.ones(4), strata=np.arange(4))
     plain = ratio_contrast(np.array([0, 0, 1, 1]), np.array([1.0, 2, 3, 5]), np.ones(4))
     assert (lonely.difference, lonely.error) == (plain.difference, plain.error)
+    arm, kind = np.repeat([0, 1, 0, 1], [9, 1, 2, 2]), np.repeat([0, 1], [10, 4])  # the largest kind is a small one
+    largest = ratio_contrast(arm, np.arange(14.0) ** 1.5, np.ones(14), strata=kind)
+    assert largest.error == ratio_contrast(arm, np.arange(14.0) ** 1.5, np.ones(14)).error
 
 
 def test_single_trials_are_newcombes() -> None:

@@ -205,13 +205,13 @@ class _Cells:
 
     @classmethod
     def of(cls, is_other: Bools, strata: Ints | None) -> _Cells:
-        """Number the cells; kinds with fewer than two units in an arm are one, if need be with the largest one."""
+        """Number the cells; kinds with fewer than two units in an arm are one, if need be with the largest other one."""
         if strata is None:
             return cls(is_other.astype(np.int64), np.bincount(is_other, minlength=2)[None].astype(np.float64))
         n = np.bincount(2 * strata + is_other, minlength=2 * (int(strata.max()) + 1)).reshape(-1, 2)
         small = n.min(axis=1) < 2
         if small.any() and n[small].sum(axis=0).min() < 2:
-            small[n.sum(axis=1).argmax()] = True
+            small[np.where(small, -1, n.sum(axis=1)).argmax()] = True
         place = np.where(small, 0, np.cumsum(~small) - (0 if small.any() else 1))
         code = 2 * place[strata] + is_other
         return cls(code, np.bincount(code, minlength=2).reshape(-1, 2).astype(np.float64))
