@@ -22,6 +22,7 @@ from benchmarks.simulated.choices import choice_table
 from benchmarks.simulated.clusters import cluster_table
 from benchmarks.simulated.drawing import drawing_table
 from benchmarks.simulated.drift import calibrated_table, drift_table, elsewhere_table, likeness_table
+from benchmarks.simulated.experiment_levels import claim_table
 from benchmarks.simulated.experiment_plans import planned_table
 from benchmarks.simulated.families import family_table, primary_table, third_run_table
 from benchmarks.simulated.gates import alike_table, gate_table, needed_table, rare_table
@@ -65,6 +66,7 @@ TABLES: Mapping[str, Callable[[int, int], Table]] = {
     "third-run": third_run_table,
     "primary": primary_table,
     "power": power_table,
+    "experiment-levels": claim_table,
     "experiment-plans": planned_table,
     "plan": plan_table,
     "intervals": interval_table,

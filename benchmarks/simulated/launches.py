@@ -31,17 +31,23 @@ class Launch:
     """A test of a week: users come again, few of them often, and click as they use to.
 
     n      users;   lift   by which the other arm's clicks differ, as a share;   slower   the same of its latency
+    days   of the test;   stay   days after which a user, who may come first on any day, does not come again
     """
 
     n: int
     lift: float = 0.0
     slower: float = 0.0
+    days: int = _DAYS
+    stay: int | None = None
 
     def requests(self, rng: np.random.Generator) -> tuple[Any, ...]:
         """(r,) user, day and click of each request, and (n,) arms of users."""
         arm = rng.integers(0, 2, self.n)
         rate, chance = rng.gamma(1.5, 0.3, self.n), rng.beta(6, 9, self.n)
-        requests = rng.poisson(rate, (_DAYS, self.n))
+        requests = rng.poisson(rate, (self.days, self.n))
+        if self.stay is not None:
+            age = np.arange(self.days)[:, None] - rng.integers(-self.stay, self.days, self.n)
+            requests[(age < 0) | (age >= self.stay)] = 0
         day, user = (np.repeat(place, requests.ravel()) for place in np.indices(requests.shape).reshape(2, -1))
         clicked = rng.random(len(user)) < chance[user] * np.where(arm[user] == 1, 1 + self.lift, 1)
         return user, day, clicked, arm

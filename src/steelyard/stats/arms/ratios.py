@@ -205,7 +205,7 @@ class _Cells:
 
     @classmethod
     def of(cls, is_other: Bools, strata: Ints | None) -> _Cells:
-        """Number the cells; kinds with fewer than two units in an arm are one, if need be with the largest other one."""
+        """Number the cells; kinds with less than two units in an arm are one, if need be with the largest other."""
         if strata is None:
             return cls(is_other.astype(np.int64), np.bincount(is_other, minlength=2)[None].astype(np.float64))
         n = np.bincount(2 * strata + is_other, minlength=2 * (int(strata.max()) + 1)).reshape(-1, 2)
