@@ -118,3 +118,16 @@ def test_experiments_of_the_same_time_are_said(tmp_path: Path) -> None:
 def test_logs_without_any_of_the_arms_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its values: 'x'"):
         analysed(tmp_path, _set("arm", "x", _in_arm))
+
+
+def test_a_column_of_segments_that_no_impression_has_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no impression has a value in column 'brwoser'; check its name"):
+        analysed(tmp_path, lambda rows: rows, {'"language"': '"brwoser"'})
+
+
+def test_a_column_of_the_service_is_a_metric(tmp_path):
+    def with_basket(rows: list[Row]) -> list[Row]:
+        return [row | {"加购": int(row["request"][-1] in "13")} for row in rows]
+
+    experiment = analysed(tmp_path, with_basket, {'"latency_ms"]': '"加购"]'})
+    assert next(effect.n for effect in experiment.effects if effect.metric == "加购") > 100

@@ -223,3 +223,14 @@ def test_records_of_another_tool_are_read_beside_ours(tmp_path):
     logs = read_logs(tmp_path, now=NOW)
     assert (logs.n, troubles(logs)) == ({"impression": 2, "event": 2, "answer": 0}, {"no_request": 1})
     assert logs.events.collect()["position"].to_list() == [1, 1]
+
+
+def test_columns_that_measures_name_are_read_as_numbers(tmp_path):
+    rows = [{"加购": 1, "paid": True, "tier": "gold"}, {"加购": "2", "paid": "False", "tier": "3"}, {"paid": None}]
+    records = [ASKED | {"request": f"r{i}"} | row for i, row in enumerate(rows)]
+    measures = ["ctr", "加购", "paid:p95", "tier", "tier=gold", "dwell_s", "buy.n", "absent", "score:x", "judged:y"]
+    impressions = read(tmp_path, *records, measures=measures).impressions.sort("request").collect()
+    assert impressions["加购"].to_list() == [1.0, 2.0, None]
+    assert impressions["paid"].to_list() == [1.0, 0.0, None]
+    assert impressions["tier"].to_list() == ["gold", "3", None]
+    assert not {"absent", "dwell_s", "buy.n", "score:x", "judged"} & set(impressions.columns)

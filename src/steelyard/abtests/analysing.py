@@ -12,7 +12,7 @@ from steelyard.abtests.config import ExperimentConfig
 from steelyard.abtests.decision import decisions
 from steelyard.abtests.effects import measured
 from steelyard.abtests.experiment import Check, CheckState, Experiment
-from steelyard.abtests.exposing import experiment_columns, exposures
+from steelyard.abtests.exposing import experiment_columns, exposures, logged
 from steelyard.abtests.judged import judge_checks, judged_metrics
 from steelyard.abtests.novelty import novelty_checks
 from steelyard.abtests.registration import Registration, registration, settings_text
@@ -38,7 +38,8 @@ def analyse_experiment(
     """
     config = experiment if isinstance(experiment, ExperimentConfig) else ExperimentConfig.read(experiment)
     if not isinstance(logs, Logs):
-        logs = read_logs(logs, segments=further_columns(config), timezone=config.timezone, now=now)
+        further = further_columns(config)
+        logs = read_logs(logs, segments=further, measures=logged(config), timezone=config.timezone, now=now)
     exposed = exposures(logs, config)
     exposed = replace(exposed, metrics={**exposed.metrics, **dict(judged_metrics(logs, config, exposed))})
     found = measured(exposed, config)

@@ -111,9 +111,13 @@ def whole_days(logs: Logs, config: ExperimentConfig, edges: Ints) -> int:
 
 def _check_columns(logs: Logs, config: ExperimentConfig) -> None:
     own = logs.impressions.collect_schema().names()
-    for name in experiment_columns(config):
+    names = experiment_columns(config)
+    n_values = logs.impressions.select(pl.col(name).count() for name in names if name in own).collect()
+    for name in names:
         if name not in own:
             raise InputError(f"impressions have no column {quoted(name)}; {nearest(name, own)}")
+        if logs.n.get("impression") and name != config.arm and not n_values[name].item():
+            raise InputError(f"no impression has a value in column {quoted(name)}; check its name, or log it")
 
 
 def numbered(logs: Logs) -> Logs:

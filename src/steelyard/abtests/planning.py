@@ -171,8 +171,8 @@ def plan_experiment(
     else:
         if not (baseline is None and users_per_day is None and sd is None):
             raise InputError("baseline, users_per_day and sd are for a plan without logs; leave them out, or the logs")
-        read = logs if isinstance(logs, Logs) else read_logs(logs, timezone=timezone)
-        metrics = list(dict.fromkeys(config.metrics))
+        metrics = config.metrics
+        read = logs if isinstance(logs, Logs) else read_logs(logs, measures=metrics, timezone=timezone)
         accruals = read_accruals(read, metrics, unit=unit, before=config.before)
     return _plan(config, accruals)
 

@@ -17,10 +17,12 @@ from steelyard.traffic.files import LogFile, log_files
 from steelyard.traffic.foreign.tables import Converted
 from steelyard.traffic.layout import Layout
 from steelyard.traffic.logs import Logs
+from steelyard.traffic.measures import measured_columns
 from steelyard.traffic.parsing import parse_lines, record_of, records_frame, table_records
 from steelyard.traffic.pieces import EVERY_LINE, Piece, pieces
 from steelyard.traffic.positions import Position, Positions
 from steelyard.traffic.records import TOLERATED, Rules, settle
+from steelyard.traffic.requests import is_column
 from steelyard.traffic.schema import ANSWERS, EVENTS, IMPRESSIONS, TABLES, TIME
 from steelyard.traffic.tally import Tally
 from steelyard.traffic.times import parse_times
@@ -192,7 +194,7 @@ class _Ends:
 
 
 def read_logs(
-    paths: str | Path | Sequence[str | Path], *, segments: Sequence[str] = (),
+    paths: str | Path | Sequence[str | Path], *, segments: Sequence[str] = (), measures: Sequence[str] = (),
     positions: Mapping[str, Any] | None = None, session_gap: timedelta = SESSION_GAP,
     lateness: timedelta = LATENESS, now: datetime | None = None, timezone: str = "UTC",
 ) -> Logs:  # fmt: skip
@@ -200,6 +202,8 @@ def read_logs(
 
     paths        files (JSONL, CSV, Parquet; .gz and .zst), and folders of them, by day or not
     segments     further columns of impressions, which are read as texts
+    measures     names of measures that will be computed: further columns of impressions that they name are read as
+                 numbers, where they hold nothing else (true and false are 1 and 0)
     positions    where the last look ended, as `Logs.positions` gives it; None reads all
     session_gap  time without a request of a user after which a new session begins, where the log names none
     lateness     how long after its request an event or an answer counts; later ones are left out, so that a look that
@@ -211,7 +215,7 @@ def read_logs(
     files, last = log_files([paths] if isinstance(paths, str | Path) else paths), Positions.parse(positions)
     latest = (now or datetime.now(UTC)).astimezone(UTC) + TOLERATED
     timezone = Windows(timedelta(days=1), timezone).timezone  # refuses what is none
-    reader = _Reader(files, Rules(latest, last.closed, last.since, timezone, _further(segments)))
+    reader = _Reader(files, Rules(latest, last.closed, last.since, timezone, _further(segments, measures)))
     tally = Tally(reader.names)
     for kind, names in (
         ("empty_file", [file.name for file in files if not file.size]),
@@ -235,7 +239,11 @@ def read_logs(
 
     tables = clean(records_of, session_gap, lateness, tally, since=last.since)
     return _logs(
-        tables, tally, reader, _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions
+        tables,
+        tally,
+        reader,
+        _Ends(reader, places, ends, tables.impressions, session_gap, lateness).positions,
+        segments,
     )
 
 
@@ -249,19 +257,24 @@ def _joined(frames: Sequence[pl.DataFrame], needed: Mapping[str, Any]) -> pl.Dat
     return pl.concat([pl.DataFrame(schema=needed), *frames], how="diagonal", rechunk=True)
 
 
-def _further(segments: Sequence[str]) -> list[str]:
-    return [name for name in dict.fromkeys(segments) if name not in IMPRESSIONS]
+def _further(segments: Sequence[str], measures: Sequence[str]) -> list[str]:
+    columns = (name for name in measured_columns(measures) if not is_column(name))
+    return [name for name in dict.fromkeys([*segments, *columns]) if name not in IMPRESSIONS]
 
 
-def _logs(tables: Tables, tally: Tally, reader: _Reader, ends: Callable[[datetime], dict[str, Any]]) -> Logs:
+def _logs(
+    tables: Tables, tally: Tally, reader: _Reader, ends: Callable[[datetime], dict[str, Any]], segments: Sequence[str]
+) -> Logs:
     """Tables with texts in place of numbers for them, which are only put in where they are asked for."""
     impressions = tables.impressions
     request = pl.lit(impressions["request"]).gather(pl.col("row")).alias("request")
     own = pl.format("{}~{}", pl.col("user").cast(pl.String), pl.col("began").dt.epoch("us"))
     session = pl.coalesce(pl.col("session").cast(pl.String), own).alias("session")
     times: list[Any] = impressions.select("time")[[0, -1]]["time"].to_list() if impressions.height else []
+    schema = {**IMPRESSIONS, **dict.fromkeys(reader.rules.segments, pl.String)}
+    measured = [name for name in reader.rules.segments if name not in segments]
     return Logs(
-        _texts(impressions, {**IMPRESSIONS, **dict.fromkeys(reader.rules.segments, pl.String)}, session, "is_bot"),
+        _measured(_texts(impressions, schema, session, "is_bot"), impressions, measured),
         _texts(tables.events, EVENTS, request),
         _texts(tables.answers, ANSWERS, request),
         tally.troubles,
@@ -271,6 +284,27 @@ def _logs(tables: Tables, tally: Tally, reader: _Reader, ends: Callable[[datetim
         max(times, default=None),
         ends,
     )
+
+
+def _measured(frame: pl.LazyFrame, impressions: pl.DataFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """The frame with numbers in place of texts that are all numbers, and without columns that no record has."""
+    texts = {
+        name: impressions[name].unique().drop_nulls().cast(pl.String)
+        for name in names
+        if name in impressions.columns and impressions[name].null_count() < impressions.height
+    }
+    is_numeric = {
+        name: not text.to_frame(name).select(_number(name).is_null().any()).item() for name, text in texts.items()
+    }
+    return frame.drop([name for name in names if name not in texts]).with_columns(
+        _number(name) for name in texts if is_numeric[name]
+    )
+
+
+def _number(column: str) -> pl.Expr:
+    text = pl.col(column).str.strip_chars().str.to_lowercase()
+    number = pl.when(text.is_in(["true", "false"])).then((text == "true").cast(pl.Float64))
+    return number.otherwise(text.cast(pl.Float64, strict=False))
 
 
 def _texts(frame: pl.DataFrame, schema: Mapping[str, Any], own: pl.Expr, *more: str) -> pl.LazyFrame:

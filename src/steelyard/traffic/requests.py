@@ -132,7 +132,7 @@ def requests(
     own = logs.impressions.collect_schema().names()
     names = [*own, *COLUMNS] if columns is None else list(columns)
     for name in names:
-        if not _is_column(name, own):
+        if not is_column(name, own):
             raise InputError(f"requests have no column {name!r}; {nearest(name, [*own, *COLUMNS])}")
     needed = _needed(names)
     frame = logs.impressions.filter(~pl.col("is_bot"))
@@ -152,12 +152,13 @@ def requests(
 def column_type(logs: Logs, name: str) -> pl.DataType | None:
     """Type of a column that requests of these logs can have by its name; None where there is no such column."""
     own = logs.impressions.collect_schema()
-    if name in own or not _is_column(name, own):
+    if name in own or not is_column(name, own):
         return own.get(name)
     return pl.Float64() if name not in COLUMNS else requests(logs, [name]).collect_schema()[name]
 
 
-def _is_column(name: str, own: Collection[str]) -> bool:
+def is_column(name: str, own: Collection[str] = ()) -> bool:
+    """True for a column that requests can have: of COLUMNS, by its form, or one of `own`."""
     return name in own or name in COLUMNS or bool(_AT_K.fullmatch(name) or _OF_KIND.fullmatch(name))
 
 

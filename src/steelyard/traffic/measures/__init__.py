@@ -9,6 +9,7 @@ from steelyard.traffic.measures.registry import (
     TrafficMeasure,
     Values,
     measurable,
+    measured_columns,
     traffic_definitions,
     traffic_measure,
     traffic_measures,
@@ -16,5 +17,5 @@ from steelyard.traffic.measures.registry import (
 
 __all__ = [
     "Percentile", "Quantity", "Ratio", "Total", "TrafficDefinition", "TrafficMeasure", "Values", "measurable",
-    "traffic_definitions", "traffic_measure", "traffic_measures",
+    "measured_columns", "traffic_definitions", "traffic_measure", "traffic_measures",
 ]  # fmt: skip

@@ -152,6 +152,13 @@ def traffic_measures(
     return [_measure(spec, type_of) for spec in specs]
 
 
+def measured_columns(specs: Iterable[str]) -> list[str]:
+    """Columns that measures name which are not registered: "basket", "basket:p95", "browser=chrome"."""
+    matches = [_SHARE.fullmatch(spec) or _SPEC.fullmatch(spec) for spec in specs if not spec.startswith(SCORE)]
+    names = dict.fromkeys(match[1] for match in matches if match)
+    return [name for name in names if _MEASURES.find(name) is None]
+
+
 def _measure(spec: str, type_of: Callable[[str], pl.DataType | None]) -> TrafficMeasure:
     if (match := _SHARE.fullmatch(spec)) and type_of(match[1]) == pl.String:
         value = pl.col(match[1])
