@@ -70,22 +70,46 @@ def test_without_a_baseline_that_is_clearly_above_0_a_relative_margin_has_no_tes
         assert math.isnan(margin_p(own, Amount.of("5%"), 1))
 
 
-def test_intervals_of_segments_and_up_to_the_last_day_are_at_the_level_of_their_family() -> None:
-    """An interval leaves 0 out where p times the number of tests is below alpha, as Holm's first step has it."""
+def exposed(lift: float) -> Exposures:
+    """Three arms of users in five countries, a click or none on two days: arm c has more with a lift."""
     rng = np.random.default_rng(4)
     n, start = 1200, datetime(2026, 10, 5, tzinfo=UTC)
     arm, country = rng.integers(0, 3, n), rng.integers(0, 5, n)
-    clicks = (rng.random((2, n)) < 0.3 + 0.05 * country * (arm == 2)).astype(float).ravel()
+    clicks = (rng.random((2, n)) < 0.3 + lift * country * (arm == 2)).astype(float).ravel()
     sums = Sums(Series("ctr", "sample", better="higher"), np.tile(np.arange(n), 2), np.repeat([0, 1], n), clicks,
                 np.ones(2 * n))  # fmt: skip
     units = pl.DataFrame({"arm": arm, "country": country.astype(str)})
-    config = ExperimentConfig.of({
-        "start": "2026-10-05", "primary": "ctr", "difference": 0.02, "segments": "country",
-        "arms": {"a": 0.4, "b": 0.3, "c": 0.3},
-    })  # fmt: skip
-    found = measured(Exposures(["a", "b", "c"], units, {"ctr": sums}, 2, start, start, 2 * n), config)
+    return Exposures(["a", "b", "c"], units, {"ctr": sums}, 2, start, start, 2 * n)
+
+
+DECLARATION = {
+    "start": "2026-10-05", "days": 2, "primary": "ctr", "difference": 0.02, "arms": {"a": 0.4, "b": 0.3, "c": 0.3},
+    "guardrail": [{"metric": "ctr", "margin": 0.2}, {"metric": "ctr", "margin": "60%"}],
+}  # fmt: skip
+
+
+def test_intervals_of_segments_and_up_to_the_last_day_are_at_the_level_of_their_family() -> None:
+    """An interval leaves 0 out where p times the number of tests is below alpha, as Holm's first step has it."""
+    found = measured(exposed(0.05), ExperimentConfig.of({**DECLARATION, "segments": "country"}))
     is_shown = [effect.low > 0 or effect.high < 0 for effect in found.segments]
     assert is_shown == [effect.p * 10 < 0.05 for effect in found.segments]
     assert sum(effect.p < 0.05 for effect in found.segments) > sum(is_shown) > 0
     last = [effect for effect in found.running if effect.day == 1]
-    assert [(effect.low, effect.high) for effect in last] == [(effect.low, effect.high) for effect in found.effects]
+    assert [(effect.low, effect.high) for effect in last] == [(effect.low, effect.high) for effect in found.effects[:2]]
+
+
+def test_before_the_horizon_one_look_shows_nothing() -> None:
+    for settings, verdicts in (
+        ({}, ["unclear", "better", *["not_worse"] * 4]),
+        ({"days": 3}, ["unclear"] * 6),
+        ({"days": 3, "analysis": "always-valid", "planned_units": 1200}, ["unclear", "better", *["not_worse"] * 4]),
+    ):
+        effects = measured(exposed(0.06), ExperimentConfig.of({**DECLARATION, **settings})).effects
+        assert [effect.verdict for effect in effects] == verdicts
+
+
+def test_a_guardrail_with_a_margin_in_its_unit_has_its_interval_in_it_alone() -> None:
+    guardrails = [
+        effect for effect in measured(exposed(0.0), ExperimentConfig.of(DECLARATION)).effects if effect.margin
+    ]
+    assert [math.isnan(effect.relative_low) for effect in guardrails[2:]] == [True, True, False, False]

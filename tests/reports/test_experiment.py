@@ -138,8 +138,8 @@ def test_several_arms_are_named_wherever_they_differ() -> None:
     )  # fmt: skip
     lines = own.text(lang="en").splitlines()
     assert lines[2] == (
-        "Inconclusive: b. ctr is not shown to change: +5.2% (+2.2% to +8.2%). Differences of 4.3% or more would be "
-        "shown. About 3 more days would show the difference that matters."
+        "Inconclusive: b. ctr is not shown to change: +5.2% (+2.2% to +8.2%). A difference of 4.3% would be shown "
+        "with a power of 80%. About 3 more days would show the difference that matters."
     )
     assert "ctr      b" in own.text(lang="en")
     assert own.data()["in_words"] == "Ship treatment. Inconclusive: b."

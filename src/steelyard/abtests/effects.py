@@ -137,9 +137,22 @@ class _Scale:
         """The effects with the p of their family, and what that shows."""
         adjusted = correct([effect.p for effect in found], method="holm", family=family).adjusted.tolist()
         return [
-            replace(effect, adjusted=p, verdict=_verdict(effect.difference, p, self.config.alpha, effect.better))
+            replace(effect, adjusted=p, verdict=self.verdict(effect, p))
             for effect, p in zip(found, adjusted, strict=True)
         ]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything can be shown by now: an analysis with one look shows nothing before the horizon."""
+        return self.config.analysis == "always-valid" or self.exposures.n_days >= self.config.days
+
+    def verdict(self, effect: Effect, p: float) -> EffectVerdict:
+        """What a two-sided p shows of an effect."""
+        if math.isnan(p):
+            return "none"
+        if p >= self.config.alpha or effect.better == "either" or not self.is_due:
+            return "unclear"
+        return "better" if (effect.difference > 0) is (effect.better == "higher") else "worse"
 
     def effect(
         self, contrast: Contrast, metric: str, name: str, role: Role, *, n_tests: int = 1, alpha: float | None = None,
@@ -171,10 +184,12 @@ class _Scale:
         p = margin_p(contrast, margin, worse)
         beyond = margin_p(contrast, margin, worse, is_broken=True)
         verdict: EffectVerdict = (
-            "none" if math.isnan(p) else "not_worse" if p < guardrail.alpha
+            "none" if math.isnan(p) else "unclear" if not self.is_due else "not_worse" if p < guardrail.alpha
             else "broken" if beyond < guardrail.alpha else "unclear"
         )  # fmt: skip
         effect = self.effect(contrast, metric, name, "guardrail", alpha=2 * guardrail.alpha)
+        if not margin.is_relative:  # its interval is the one that the margin was compared with
+            effect = replace(effect, relative=math.nan, relative_low=math.nan, relative_high=math.nan)
         return replace(effect, p=p, adjusted=p, margin=margin.absolute(contrast.baseline), verdict=verdict)
 
     def segments(self) -> list[Effect]:
@@ -228,7 +243,7 @@ class _Scale:
         contrast = self.contrast(metric, arm, days=days, is_adjusted=is_adjusted)
         effect = self.effect(contrast, metric, name, "primary", n_tests=n_tests, day=days[-1])
         p = min(n_tests * effect.p, 1.0) if not math.isnan(effect.p) else effect.p
-        return replace(effect, adjusted=p, verdict=_verdict(effect.difference, p, self.config.alpha, effect.better))
+        return replace(effect, adjusted=p, verdict=self.verdict(effect, p))
 
 
 def margin_p(contrast: Contrast, margin: Amount, worse: int, *, is_broken: bool = False) -> float:
@@ -254,11 +269,3 @@ def _counting(day: Ints, days: range | None) -> slice | Ints:
     if days is None:
         return slice(None)
     return np.flatnonzero((day >= days.start) & (day < days.stop))
-
-
-def _verdict(difference: float, p: float, alpha: float, better: Better) -> EffectVerdict:
-    if math.isnan(p):
-        return "none"
-    if p >= alpha or better == "either":
-        return "unclear"
-    return "better" if (difference > 0) is (better == "higher") else "worse"

@@ -20,7 +20,8 @@ Role = Literal["primary", "guardrail", "secondary"]
 Outcome = Literal["ship", "do_not_ship", "inconclusive", "blocked"]
 EffectVerdict = Literal["better", "worse", "not_worse", "broken", "unclear", "none"]
 """better, worse: shown at the level of its family;   not_worse: a guardrail whose margin is ruled out;   broken: a
-guardrail that is shown to be worse by its margin or more;   unclear: nothing is shown;   none: there is no test."""
+guardrail that is shown to be worse by its margin or more;   unclear: nothing is shown, as before the
+horizon of an analysis with one look;   none: there is no test."""
 CheckState = Literal["well", "careful", "blocks", "few"]
 
 
@@ -53,7 +54,8 @@ class Effect:
     error                   standard error of the difference
     difference, low, high   value less baseline (after adjustment), and its ends: at the level of its family, or always
                          valid, as the declaration says; those of a guardrail are two-sided at 1 - 2 alpha
-    relative, relative_low, relative_high   the same over the baseline; NaN where that is not clearly away from 0
+    relative, relative_low, relative_high   the same over the baseline; NaN where that is not clearly above 0, and of a
+                         guardrail whose margin is no share of it
     p, adjusted          two-sided, or of the margin for a guardrail; corrected within its family
     margin               of a guardrail, in the metric's unit; NaN else
     detectable           the smallest difference that so many units would show with the declared power; NaN if unknown

@@ -72,7 +72,9 @@ def _columns(experiment: Experiment, words: Words) -> dict[str, Column[Effect]]:
 
     def verdict(effect: Effect) -> str:
         """Of a metric without a direction, a difference that is shown is neither better nor worse."""
-        return "differs" if effect.better == "either" and effect.adjusted < experiment.alpha else effect.verdict
+        is_due = experiment.analysis == "always-valid" or experiment.n_days >= experiment.horizon
+        is_shown = is_due and effect.better == "either" and effect.adjusted < experiment.alpha
+        return "differs" if is_shown else effect.verdict
 
     def up_to(effect: Effect) -> str:
         own = running.get((effect.metric, effect.arm, effect.day))
@@ -273,8 +275,10 @@ def _effects(experiment: Experiment, words: Words) -> Sheet:
 
 
 def _adjusted(effects: Sequence[Effect], words: Words) -> list[str]:
-    """That differences are adjusted, where some are."""
-    return [words("ab.note.beside")] if any("variance_kept" in effect.details for effect in effects) else []
+    """That differences are adjusted, and that Holm's p shows what an interval does not, where some are so."""
+    notes = [words("ab.note.beside")] if any("variance_kept" in effect.details for effect in effects) else []
+    is_beyond = any(effect.verdict in ("better", "worse") and effect.low <= 0 <= effect.high for effect in effects)
+    return [*notes, words("ab.note.stepwise")] if is_beyond else notes
 
 
 def _why(experiment: Experiment, words: Words) -> str:

@@ -115,7 +115,7 @@ def _reason_texts(note: Note, arm: str, experiment: Experiment, words: Words) ->
         values["why"] = values.get("why") or words("ab.why.unknown")
     yield _filled(f"ab.reason.{note.code}", note.code, values, words)
     if note.code == "not_shown" and math.isfinite(note.values.get("detectable", math.nan)):
-        yield words("ab.can_show", detectable=values["detectable"])
+        yield words("ab.can_show", detectable=values["detectable"], power=percent(experiment.power, 0))
 
 
 def _check_of(experiment: Experiment, code: object) -> Check | None:
