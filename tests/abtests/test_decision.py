@@ -87,6 +87,8 @@ def test_days_that_are_still_needed_follow_the_fall_of_what_could_be_seen() -> N
     assert days_needed(running[-1], running, config, 28) == 84
     flat = [replace(effect, detectable=0.04) for effect in running]
     assert days_needed(flat[-1], flat, config, 28) is None
+    share = ExperimentConfig.of({**CONFIG, "difference": "5%"})
+    assert days_needed(replace(running[-1], baseline=0.0), running, share, 28) is None
     slow = [replace(effect, detectable=0.04 - 1e-7 * day) for day, effect in enumerate(running)]
     assert days_needed(slow[-1], slow, config, 28) is None
     assert days_needed(replace(running[-1], detectable=0.019), running, config, 28) is None

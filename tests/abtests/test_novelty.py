@@ -19,10 +19,10 @@ CONFIG = ExperimentConfig.of(
 START = datetime(2026, 10, 5, tzinfo=UTC)
 
 
-def check(seed: int, *, lift: float = 0.0, days: int = 21, n: int = 300) -> list[Check]:
+def check(seed: int, *, lift: float = 0.0, days: int = 21, n: int = 300, arms: int = 2) -> list[Check]:
     """Users of a single week, in which they click on every day or on none; a lift is of the first week."""
     rng = np.random.default_rng(seed)
-    arm, week, clicks = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 2, n)
+    arm, week, clicks = rng.integers(0, arms, n), rng.integers(0, 3, n), rng.integers(0, 2, n)
     user, day = np.repeat(np.arange(n), 7), (7 * week[:, None] + np.arange(7)).ravel()
     clicks = clicks[user] + lift * arm[user] * (week[user] == 0)
     order = np.lexsort((user, day))
@@ -44,6 +44,6 @@ def test_a_gain_that_fades_is_said() -> None:
     assert fading.values["first"] > 0.4 > 2 * abs(fading.values["later"])
 
 
-def test_less_than_two_weeks_are_not_compared() -> None:
-    assert check(1, days=13) == []
+def test_less_than_two_weeks_and_an_empty_arm_are_not_compared() -> None:
+    assert check(1, days=13) == check(1, arms=1) == []
     assert len(check(1, days=14)) == 1

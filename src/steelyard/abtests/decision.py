@@ -144,7 +144,8 @@ def days_needed(effect: Effect, running: Sequence[Effect], config: ExperimentCon
 
     What it could show fell from day to day by a power of the days, which is read from the second half of them.
 
-    Returns   None where it does not fall, or would take more than 20 times the days so far
+    Returns   None where it does not fall, would take more than 20 times the days so far, or is a share of a baseline
+              that is 0
     """
     matters = config.difference.absolute(effect.baseline)
     points = [
@@ -152,7 +153,7 @@ def days_needed(effect: Effect, running: Sequence[Effect], config: ExperimentCon
         for e in running
         if e.metric == effect.metric and e.day is not None and e.detectable > 0 and e.day + 1 > n_days / 2
     ]
-    if len(points) < 2 or not effect.detectable > 0:
+    if len(points) < 2 or not (effect.detectable > 0 and matters > 0):
         return None
     x, y = np.array(points).T
     slope = float(np.polyfit(x, y, 1)[0])

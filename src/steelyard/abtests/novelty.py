@@ -47,9 +47,9 @@ def _changes(table: Sums, exposures: Exposures, place: int) -> Iterator[tuple[fl
     Most units come in the one or in both: the change of each is one value, so that units are independent.
     """
     last = exposures.n_days // _WEEK * _WEEK
-    if last < 2 * _WEEK:
-        return
     arm, change, means = exposures.arm, np.zeros(len(exposures.arm)), list[tuple[float, float]]()
+    if last < 2 * _WEEK or not all((arm == side).any() for side in (0, place)):
+        return
     for side in (0, place):
         values = [_linearised(table, arm == side, days) for days in (range(_WEEK), range(_WEEK, last))]
         change[arm == side] = values[1] - values[0]
