@@ -215,6 +215,7 @@ def test_one_user_has_values_without_intervals() -> None:
     assert np.isnan(result.estimates[1].low)
     assert result.verdict == "few"
     assert "–" in result.text(lang="en")
+    assert all(result.text("html", lang=lang).startswith("<!doctype html>") for lang in ("en", "zh"))
 
 
 BANDITS = [("men", "unclear", 0.000165, 655.7), ("women", "few", 0.000001, 2.078)]

@@ -636,7 +636,7 @@ COMMANDS = {
             argument("--candidates", type=int, help="Of uniform: how many documents there are; those of the log."),
             argument("--clip", type=float, help="The largest weight that counts; any by default."),
             argument("--level", type=float, default=0.95, help="Of the intervals (0.95)."),
-            _TIMEZONE, options.SHEET_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
+            _TIMEZONE, options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
         ],
         offpolicy.off_policy, "steelyard.abtests.offpolicy.evaluating:off_policy",
         "steelyard.abtests.offpolicy.evaluating:OffPolicy",

@@ -11,7 +11,7 @@ from steelyard.abtests.offpolicy.estimators import PolicyEstimate
 from steelyard.abtests.offpolicy.evaluating import LEAST_EFFECTIVE, MOST_UNSEEN, OffPolicy, Overlap
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import amount, count, percent
-from steelyard.reports.views.view import Block, Column, Look, Sheet, Text, View, sheet_of
+from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -145,17 +145,14 @@ def _brief(result: OffPolicy, look: Look) -> Iterator[Block]:
 
 def _blocks(result: OffPolicy, look: Look) -> Iterator[Block]:
     words = look.words
-    yield Text(verdict_text(result, words), "bold")
-    sheet = estimates_sheet(result, words)
+    sheet, overlap = estimates_sheet(result, words), overlap_sheet(result, words)
     sheet.notes += [_effective_text(result, words), *_cautions(result, words), words("off_policy.estimators")]
-    yield sheet
-    yield Text(words("off_policy.overlap"), "heading")
-    overlap = overlap_sheet(result, words)
     overlap.notes += [words("off_policy.weights"), words("off_policy.limit", share=percent(MOST_UNSEEN))]
-    yield overlap
+    yield Section("estimates", verdict_text(result, words), sheets=[sheet])
+    yield Section("overlap", words("off_policy.overlap"), sheets=[overlap])
     if result.never.height:
-        yield Text(words("off_policy.unseen", share=percent(result.unseen)), "heading")
-        yield never_sheet(result, words)
+        title = words("off_policy.unseen", share=percent(result.unseen))
+        yield Section("unseen", title, sheets=[never_sheet(result, words)])
 
 
 def _data(result: OffPolicy, words: Words) -> dict[str, Any]:
@@ -180,6 +177,7 @@ VIEWS = {
         brief=_brief,
         data=_data,
         rows=lambda result: result.frame,
+        has_page=True,
         papers=lambda result, words: [estimates_sheet(result, words)],
     )
 }
