@@ -100,7 +100,7 @@ def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -
 def test_an_effect_that_fades_is_said_in_the_form_of_the_effect() -> None:
     values = {"metric": "ctr", "arm": "treatment", "first": 0.0302, "later": 0.0091}
     text = experiment(checks=[Check("novelty", "careful", 0.002, values)], troubles=()).text(lang="en")
-    assert "than in the first week: +10.0%, later +3.0% (p = 0.002)" in text
+    assert "ctr of treatment changes otherwise later than in the first week: +10.0%, later +3.0% (p = 0.002)" in text
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
