@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.abtests.analysing import skewness_checks
 from steelyard.abtests.config import Amount, ExperimentConfig
 from steelyard.abtests.effects import margin_p, measured
 from steelyard.abtests.exposures import Exposures, Sums
@@ -113,3 +114,12 @@ def test_a_guardrail_with_a_margin_in_its_unit_has_its_interval_in_it_alone() ->
         effect for effect in measured(exposed(0.0), ExperimentConfig.of(DECLARATION)).effects if effect.margin
     ]
     assert [math.isnan(effect.relative_low) for effect in guardrails[2:]] == [True, True, False, False]
+
+
+def test_a_metric_of_few_large_values_in_arms_of_different_sizes_is_a_caution() -> None:
+    effects = measured(exposed(0.0), ExperimentConfig.of(DECLARATION)).effects
+    (check,) = skewness_checks(effects)
+    assert check.state == "well"
+    (check,) = skewness_checks([replace(effects[0], details={"skewness": -0.2}), effects[1]])
+    assert (check.state, check.values["metrics"]) == ("careful", ["ctr"])
+    assert skewness_checks([replace(effects[0], details={})]) == []

@@ -169,7 +169,19 @@ def test_values_above_a_share_of_the_units_are_taken_as_equal_to_it() -> None:
     contrast = ratio_contrast(ARM, cost, ONES, winsorise=0.99)
     capped = ratio_contrast(ARM, np.minimum(cost, np.quantile(cost, 0.99)), ONES)
     assert contrast.interval() == capped.interval()
-    assert contrast.details == {"winsorised": 4}
+    assert contrast.details["winsorised"] == 4
+
+
+def test_a_difference_is_skewed_where_values_are_and_arms_differ_in_size() -> None:
+    """Of independent values: the third moment over n squared, of each arm, with its sign."""
+    values = np.random.default_rng(2).lognormal(0, 1, 600)
+    arm = (np.arange(600) % 10 == 0).astype(np.int64)
+    skewed = ratio_contrast(arm, values, np.ones(600))
+    own = np.concatenate([values[arm == place] - values[arm == place].mean() for place in (0, 1)])
+    expected = (own**3).mean() * (60**-2 - 540**-2) / skewed.error**3
+    assert skewed.details["skewness"] == pytest.approx(expected)
+    assert expected > 0.15
+    assert ratio_contrast(np.arange(600) % 2, values, np.ones(600)).details["skewness"] == 0
 
 
 def test_units_without_a_denominator_and_of_other_arms_do_not_count() -> None:

@@ -37,7 +37,7 @@ def ratio_contrast(
                  and one trial a unit, without `before` and `strata`, "newcombe".
                  details: "variance_kept", of the variance without `before` and `strata`; "rho", correlation with
                  `before`; "n_strata"; "winsorised", units that were; "reason", why there is no interval: "empty_arm",
-                 "few_units", "no_variance"
+                 "few_units", "no_variance"; "skewness", of the difference: 0 of arms of the same size
     Raises       InputError for arrays of different lengths, values that are not finite, denominators below 0
     Source       Deng, Knoblich & Lu, Applying the Delta Method in Metric Analytics, KDD 2018; Deng, Xu, Kohavi &
                  Walker, Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data,
@@ -152,6 +152,7 @@ def _adjusted(units: _Units, counts: tuple[int, int]) -> Contrast:
         details["n_strata"] = len(cells.n)
     if slope.is_used or units.strata is not None:
         details["variance_kept"] = square / float(plain.sum())
+    details["skewness"] = cells.third_moment(slope.left) / square**1.5
     return Normal(
         baseline=ratios[0], other=ratios[1], difference=cells.difference(values) - slope.shift,
         error=math.sqrt(square), n_baseline=counts[0], n_other=counts[1], baseline_error=math.sqrt(float(plain[0])),
@@ -236,6 +237,12 @@ class _Cells:
     def parts(self, values: Floats) -> Floats:
         """(s, 2) what each cell adds to the variance of the difference."""
         return np.asarray(self.weight[:, None] ** 2 * self._mean_products(values, values))
+
+    def third_moment(self, values: Floats) -> float:
+        """Third central moment of the difference, where values have the same shape in both arms of a kind."""
+        cubes = np.bincount(self.code, self.centred(values) ** 3, self.n.size).reshape(-1, 2)
+        shape = cubes.sum(axis=1) / self.n.sum(axis=1)
+        return float((self.weight**3 * shape * (self.n[:, 1] ** -2 - self.n[:, 0] ** -2)).sum())
 
     def shared(self, values: Floats, left: Floats) -> float:
         """Covariance of the baseline's own mean, and of its mean kind by kind after adjustment."""
