@@ -106,9 +106,26 @@ def test_what_the_log_never_shows_is_refused() -> None:
     assert result.verdict == "refused"
     assert [row.method for row in result.estimates] == ["logged"]
     assert result.never.rows() == [("q0", 1, "b", 30.0)]
-    assert "the log never shows 50% of what policy would" in result.text(lang="en").replace("\n", " ")
+    assert "the log lacks 50% of what policy would show" in result.text(lang="en").replace("\n", " ")
     nothing = sy.off_policy(logs, {"q0": ["b"], "q1": ["c"]})
     assert (nothing.verdict, [row.method for row in nothing.estimates]) == ("refused", ["logged"])
+
+
+def test_propensities_that_are_too_large_are_said() -> None:
+    rows = [
+        {"request": f"r{i}", "query": "q", "doc_ids": ["ab"[i % 2]], "propensities": [1.0], "user": f"u{i}"}
+        for i in range(60)
+    ]
+    result = sy.off_policy(logs_of(rows, [{"request": "r1", "kind": "click", "position": 1}]), {"q": ["b"]})
+    assert (result.verdict, result.unseen) == ("refused", 0.0)
+    assert "with propensities that are too large" in result.text(lang="en").replace("\n", " ")
+
+
+def test_clicks_on_lower_places_name_results_that_were_shown() -> None:
+    rows = [{"request": f"r{i}", "query": "q", "doc_ids": ["a", "b"], "propensities": [1.0, 1.0]} for i in range(40)]
+    events = [{"request": f"r{i}", "kind": "click", "doc_id": "ab"[i % 2]} for i in range(20)]
+    result = sy.off_policy(logs_of(rows, events), {"q": ["a"]}, k=1)
+    assert (result.n_rewards, result.excluded) == (10, {})
 
 
 def test_users_who_return_make_intervals_wider() -> None:
@@ -151,10 +168,6 @@ def test_policies_are_read_from_files(tmp_path: Path) -> None:
     FAR.write_ndjson(tmp_path / "new.jsonl")
     for name in ("new.parquet", "new.csv", "new.jsonl"):
         assert sy.off_policy(logs, tmp_path / name).estimates == sy.off_policy(logs, FAR).estimates
-    chances = {f"q{i}": {"d0": 0.25, "d1": 0.25, "d2": 0.25, "d3": 0.25} for i in range(3)}
-    first = sy.off_policy(logs, chances, probabilities=True)
-    alike = sy.off_policy(logs, "uniform", k=1)
-    assert first.frame["value"][:3].to_list() == pytest.approx(alike.frame["value"][:3].to_list())
     requests = pl.DataFrame({"request": ["r000", "r007"]})
     by_request = FAR.filter(pl.col("query") == "q1").drop("query").join(requests, how="cross")
     assert sy.off_policy(logs, by_request).n_requests == 2
@@ -172,9 +185,7 @@ REFUSED = {
         {},
         "at position 1 add up to 1.8; expected 1 at most",
     ),
-    "scores as probabilities": (propensity_logs(), RANKED, {"probabilities": True}, "has the probability 2; expected"),
-    "few candidates": (propensity_logs(), "uniform", {"candidates": 3}, "the log shows 4 documents"),
-    "candidates of a run": (propensity_logs(), RANKED, {"candidates": 3}, "candidates are of the policy 'uniform'"),
+    "not a probability": (propensity_logs(), FAR.with_columns(probability=2.0), {}, "has the probability 2; expected"),
     "no document": (propensity_logs(), FAR.drop("doc_id"), {}, "not query and doc_id beside it"),
     "no number": (propensity_logs(), FAR.with_columns(probability=pl.lit("much")), {}, "is no query, position"),
     "clip": (propensity_logs(), RANKED, {"clip": 0.0}, "clip is 0; expected the largest weight"),

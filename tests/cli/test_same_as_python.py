@@ -380,8 +380,8 @@ CASES: dict[str, list[tuple[str, Call]]] = {
     "offpolicy": [
         ("pages.jsonl --policy uniform", lambda: sy.off_policy("pages.jsonl", "uniform").text(lang="en", width=80)),
         (
-            "pages.jsonl --policy other.csv -m click -k 1 --clip 3 --level 0.9 -f json",
-            lambda: sy.off_policy("pages.jsonl", "other.csv", metric="click", k=1, clip=3.0, level=0.9).text("json"),
+            "pages.jsonl --policy other.csv -m click -k 1 --clip 3 -f json",
+            lambda: sy.off_policy("pages.jsonl", "other.csv", metric="click", k=1, clip=3.0).text("json"),
         ),
     ],
     "history trend": [

@@ -129,6 +129,9 @@ def test_looking_often_needs_more_evidence():
     assert (once.verdict, often.verdict) == ("better", "unclear")
     assert once.p < often.p
     assert often.low < once.low < once.high < often.high
+    half, error = (often.high - often.low) / 2, (once.high - once.low) / 2 / stats.t.ppf(0.975, 99)
+    assert stats.norm.cdf((often.detectable - half) / error) == pytest.approx(0.8)
+    assert once.detectable == pytest.approx(error * (stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)), rel=0.01)
 
 
 def test_pages_that_were_not_drafted_block():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -21,7 +22,6 @@ from steelyard.base.result import Result
 from steelyard.stats.arms.contrast import Contrast, Normal
 from steelyard.stats.arms.ratios import ratio_contrast
 from steelyard.stats.counts import goodness_of_fit
-from steelyard.stats.power.detectable import detectable_errors
 from steelyard.stats.samples import mean_error
 from steelyard.stats.sequences import Betting, Sequential
 from steelyard.stats.tests.corrections import correct
@@ -32,8 +32,8 @@ from steelyard.traffic.tabulating import LEAST_UNITS, per_user
 
 PreferenceVerdict = Literal["better", "worse", "unclear", "few", "blocked"]
 """better, worse: users prefer the system, or the baseline;   few: too few units for a test;   blocked: by a check."""
-POWER = 0.8
-"""Chance with which a difference is shown that counts as detectable."""
+_MORE = NormalDist().inv_cdf(0.8)
+"""Errors by which a difference is larger than half its interval that is shown with a power of 80 %."""
 AB_METRICS = ("ctr", "clicks@1", "clicks@5", "first_click_rr")
 """Metrics of an A/B test that interleaving is measured against."""
 _Z_SHOWN = 1.96
@@ -52,7 +52,7 @@ class Preference:
     wins, losses, ties  units with more credits for the system, for the baseline, for neither
     sign_p              by them alone, by the binomial distribution; always valid by bets on the first preference of
                         each unit, however few there are
-    detectable          the smallest difference that so many units show with a power of 80 %
+    detectable          the smallest difference that so many units show with a power of 80 %, at this look
     ab_ratio            as many times the units would an A/B test need to show a difference of the same size in what
                         users do per request: it compares different users, and half of them
     """
@@ -203,11 +203,10 @@ def _preference(counted: Credits, place: int, planned_units: int | None, alpha: 
     d = values[:, place] - values[:, 0]
     low, high = contrast.interval(1 - alpha)
     wins, losses = int((leads > 0).sum()), int((leads < 0).sum())
-    errors = detectable_errors(len(d), power=POWER, alpha=alpha) if len(d) > 1 else math.nan
     sign_p = sign_test(leads).p if planned_units is None else Betting(counted.first_preferences[place - 1], -1, 1).p()
     return Preference(
         counted.systems[place], "unclear", len(d), contrast.baseline, contrast.other, contrast.difference, low, high,
-        contrast.p(), math.nan, wins, losses, len(d) - wins - losses, sign_p, errors * contrast.error,
+        contrast.p(), math.nan, wins, losses, len(d) - wins - losses, sign_p, (high - low) / 2 + _MORE * contrast.error,
         4 * _variance(values.sum(axis=1)) / _variance(d) if contrast.error > 0 else math.nan,
     )  # fmt: skip
 

@@ -14,6 +14,8 @@ from steelyard.base.arrays import Floats
 from steelyard.stats.intervals.skewed import Moments, skewed_end
 
 LOGGED = "logged"
+LEVEL = 0.95
+"""Of intervals."""
 
 
 @dataclass(frozen=True)
@@ -99,25 +101,25 @@ Sources   Horvitz & Thompson, JASA 1952 (ips); Swaminathan & Joachims, The Self-
 """
 
 
-def estimate(showings: Showings, weight: Floats, model: Predictions, *, level: float) -> list[PolicyEstimate]:
+def estimate(showings: Showings, weight: Floats, model: Predictions) -> list[PolicyEstimate]:
     """What the log has, and what the policy would get by each estimator, where it has anything in common with the log.
 
-    weight   (n,) probability of the policy over propensity, clipped where that was asked;   level   of the intervals
+    weight   (n,) probability of the policy over propensity, clipped where that was asked
     """
     logged = _logged(showings, weight, model)
-    low, high = _ends(showings, logged, model, level)
+    low, high = _ends(showings, logged, model)
     rows = [PolicyEstimate(LOGGED, logged.value, max(low, 0.0), high)]
     for method, estimator in ESTIMATORS.items() if weight.any() else ():
         linear = estimator(showings, weight, model)
-        low, high = _ends(showings, linear, model, level)
+        low, high = _ends(showings, linear, model)
         difference = linear.less(logged)
-        ends = _ends(showings, difference, model, level)
+        ends = _ends(showings, difference, model)
         low = max(low, min(linear.value, 0.0))
         rows.append(PolicyEstimate(method, linear.value, low, high, difference.value, ends[0], ends[1]))
     return rows
 
 
-def _ends(showings: Showings, linear: _Linear, model: Predictions, level: float) -> tuple[float, float]:
+def _ends(showings: Showings, linear: _Linear, model: Predictions) -> tuple[float, float]:
     """Both ends of the interval of a mean.
 
     The variance is that of users.  Rewards that are rare, and heavy, mostly did not come yet, so that it is too small
@@ -141,6 +143,6 @@ def _ends(showings: Showings, linear: _Linear, model: Predictions, level: float)
     fewer = -linear.slope * model.shown
     above, below = np.maximum(more, fewer), np.minimum(more, fewer)
     return (
-        linear.value + skewed_end(seen + Moments.of_one(below), level, n_units - 1, upper=False),
-        linear.value + skewed_end(seen.wider(modelled) + Moments.of_one(above), level, n_units - 1, upper=True),
+        linear.value + skewed_end(seen + Moments.of_one(below), LEVEL, n_units - 1, upper=False),
+        linear.value + skewed_end(seen.wider(modelled) + Moments.of_one(above), LEVEL, n_units - 1, upper=True),
     )

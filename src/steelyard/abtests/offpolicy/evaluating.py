@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from steelyard.abtests.offpolicy.estimators import PolicyEstimate, estimate
-from steelyard.abtests.offpolicy.policies import UNIFORM, Policy, read_policy, uniform_policy
+from steelyard.abtests.offpolicy.estimators import LEVEL, PolicyEstimate, estimate
+from steelyard.abtests.offpolicy.policies import UNIFORM, read_policy, uniform_policy
 from steelyard.abtests.offpolicy.reward_model import predict
 from steelyard.abtests.offpolicy.showings import Showings, logged_requests, showings
 from steelyard.base.arrays import Floats
@@ -21,7 +21,6 @@ from steelyard.base.result import Result
 from steelyard.data.questions import Questions
 from steelyard.data.run import Run
 from steelyard.stats.intervals.skewed import Moments, skewed_end
-from steelyard.stats.samples import share
 from steelyard.traffic.logs import Logs, Trouble
 from steelyard.traffic.reading import read_logs
 
@@ -31,7 +30,6 @@ below 20;   refused: the log never shows much of what the policy would."""
 LEAST_EFFECTIVE = 20.0
 MOST_UNSEEN = 0.05
 """Share of what the policy would show that the log may never show; above it, as far as that is sure, is refused."""
-_LEVEL = 0.95
 _MOST_NEVER = 20
 
 
@@ -71,7 +69,7 @@ class OffPolicy(Result):
     unseen      share of what the policy would show that is like that
     n_requests, n_users, n_rewards   requests that the policy answers, their users, and results with a reward
     clip        largest weight that counts, None for any;   n_clipped   results whose weight was larger
-    level       of the intervals;   excluded   requests and events that are left out, by reason
+    excluded    requests and events that are left out, by reason
     """
 
     VIEW: ClassVar[str] = "views.off_policy"
@@ -87,7 +85,6 @@ class OffPolicy(Result):
     n_requests: int
     n_users: int
     n_rewards: int
-    level: float = _LEVEL
     clip: float | None = None
     n_clipped: int = 0
     excluded: Mapping[str, int] = field(default_factory=dict)
@@ -105,8 +102,7 @@ class OffPolicy(Result):
 def off_policy(
     logs: Logs | str | Path | Sequence[str | Path], policy: str | Path | pl.DataFrame | Run | Mapping[Any, Any], *,
     metric: str = "click", k: int | None = None, questions: str | Path | Questions | None = None,
-    probabilities: bool = False, candidates: int | None = None, clip: float | None = None, level: float = _LEVEL,
-    timezone: str = "UTC",
+    clip: float | None = None, timezone: str = "UTC",
 ) -> OffPolicy:  # fmt: skip
     """What a policy would have got of the requests in a log whose results have propensities.
 
@@ -118,14 +114,10 @@ def off_policy(
     policy          a run (the order of its documents), a table of probabilities (see `read_policy`), or "uniform"
     metric          kind of event: "click", "citation_click", ... count once a result; seconds of "dwell" are added up
     k               positions that count; by default as many as the policy has, or for "uniform" the log
-    questions       texts of the run's query ids;   probabilities   whether the run's scores are probabilities of being
-                    shown first
-    candidates      of "uniform": how many documents there are, where the log does not show all of them
+    questions       texts of the run's query ids
     clip            largest weight that counts; None for any.  It makes intervals narrower and values wrong
-    level           of the intervals
     Raises          InputError for logs without propensities or such events, and a policy that answers no request
     """
-    share(level, "level")
     if clip is not None and not clip > 0:
         raise InputError(f"clip is {clip:g}; expected the largest weight that counts, such as 100")
     if k is not None and k < 1:
@@ -135,41 +127,32 @@ def off_policy(
     if isinstance(policy, str) and policy == UNIFORM:
         documents = whole["doc_ids"].list.head(k) if k else whole["doc_ids"]
         depth = int(documents.list.len().max() or 0)  # type: ignore[arg-type]
-        target = uniform_policy(documents.explode(empty_as_null=False), depth, candidates)
-    elif candidates is not None:
-        raise InputError("candidates are of the policy 'uniform'; leave them out")
+        target = uniform_policy(documents.explode(empty_as_null=False), depth)
     else:
-        target = read_policy(policy, questions=questions, probabilities=probabilities)
+        target = read_policy(policy, questions=questions)
         if target.by == "request":
             whole, left_out = logged_requests(own, "request")
     shown = showings(own, whole, target, metric, k)
     excluded = {name: n for name, n in {**left_out, **shown.excluded}.items() if n}
-    return _evaluated(shown, target, metric, level=level, clip=clip, excluded=excluded, troubles=own.troubles)
-
-
-def _evaluated(
-    shown: Showings, policy: Policy, metric: str, *, level: float, clip: float | None, excluded: Mapping[str, int],
-    troubles: Sequence[Trouble],
-) -> OffPolicy:  # fmt: skip
     weight = shown.probability / shown.propensity
     places = sorted({*shown.rows_position.tolist()})
-    overlap = [_overlap(shown, weight, None, level)]
+    overlap = [_overlap(shown, weight, None)]
     if len(places) > 1:
-        overlap += [_overlap(shown, weight, place, level) for place in places]
+        overlap += [_overlap(shown, weight, place) for place in places]
     counted = weight if clip is None else np.minimum(weight, clip)
-    estimates = estimate(shown, counted, predict(shown), level=level)
+    estimates = estimate(shown, counted, predict(shown))
     verdict = _verdict(overlap[0], estimates)
     return OffPolicy(
-        metric=metric, policy=policy.name, k=max(places), verdict=verdict,
+        metric=metric, policy=target.name, k=max(places), verdict=verdict,
         estimates=[row for row in estimates if verdict != "refused" or row.method == "logged"], overlap=overlap,
-        never=shown.never.drop_nulls("doc_id").head(_MOST_NEVER),
+        never=shown.never.head(_MOST_NEVER),
         unseen=float(shown.never["n"].sum() / shown.slots.sum()), n_requests=shown.n_requests,
-        n_users=int(shown.unit.max()) + 1, n_rewards=int((shown.reward > 0).sum()), level=level, clip=clip,
-        n_clipped=0 if clip is None else int((weight > clip).sum()), excluded=excluded, troubles=troubles,
+        n_users=int(shown.unit.max()) + 1, n_rewards=int((shown.reward > 0).sum()), clip=clip,
+        n_clipped=0 if clip is None else int((weight > clip).sum()), excluded=excluded, troubles=own.troubles,
     )  # fmt: skip
 
 
-def _overlap(shown: Showings, weight: Floats, position: int | None, level: float) -> Overlap:
+def _overlap(shown: Showings, weight: Floats, position: int | None) -> Overlap:
     """Weights of all showings, or of those of a position."""
     n_users = int(shown.unit.max()) + 1
     rows = np.ones(len(weight), np.bool_) if position is None else shown.position == position
@@ -185,7 +168,7 @@ def _overlap(shown: Showings, weight: Floats, position: int | None, level: float
     away = Moments.of_sum(np.bincount(shown.unit, by_request - mean * slots, n_users) / n_slots)
     ends = [math.nan, math.nan]
     if n_users > 1:
-        ends = [mean + skewed_end(away, level, n_users - 1, upper=upper) for upper in (False, True)]
+        ends = [mean + skewed_end(away, LEVEL, n_users - 1, upper=upper) for upper in (False, True)]
     largest = float(own.max(initial=0.0))
     return Overlap(
         position, len(own), int((own > 0).sum()), float(total**2 / (own @ own)) if total else 0.0, mean,

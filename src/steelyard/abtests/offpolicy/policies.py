@@ -46,29 +46,19 @@ class Policy:
         return self.frame["key"].null_count() == self.frame.height
 
 
-def uniform_policy(shown: pl.Series, k: int, n_candidates: int | None = None) -> Policy:
-    """Every document with the same probability, at each of k positions.
-
-    shown          documents that the log shows
-    n_candidates   how many there are in all, where the log shows some of them only
-    Raises         InputError for fewer candidates than the log shows
-    """
+def uniform_policy(shown: pl.Series, k: int) -> Policy:
+    """Every document that the log shows with the same probability, at each of k positions."""
     documents = shown.drop_nulls().unique().sort()
-    n = len(documents) if n_candidates is None else n_candidates
-    if n < len(documents):
-        raise InputError(f"there are {n} candidates, but the log shows {len(documents)} documents; give all of them")
-    rows = pl.DataFrame({"doc_id": documents.cast(pl.String)}).with_columns(probability=pl.lit(1 / max(n, 1)))
-    if n > len(documents):
-        rest = pl.DataFrame({"doc_id": pl.Series([None], dtype=pl.String), "probability": [1 - len(documents) / n]})
-        rows = pl.concat([rows, rest])
+    rows = pl.DataFrame({"doc_id": documents.cast(pl.String)}).with_columns(
+        probability=pl.lit(1 / max(len(documents), 1))
+    )
     positions = pl.DataFrame({"position": pl.Series(range(1, k + 1), dtype=pl.Int64)})
     frame = rows.join(positions, how="cross").with_columns(key=pl.lit(None, pl.String))
     return Policy(UNIFORM, frame.select(POLICY.names()))
 
 
 def read_policy(
-    policy: str | Path | pl.DataFrame | Run | Mapping[Any, Any], *, questions: str | Path | Questions | None = None,
-    probabilities: bool = False,
+    policy: str | Path | pl.DataFrame | Run | Mapping[Any, Any], *, questions: str | Path | Questions | None = None
 ) -> Policy:  # fmt: skip
     """A policy of a run, which shows its documents in their order, or of a table of probabilities.
 
@@ -76,7 +66,6 @@ def read_policy(
                     (Parquet, Arrow, CSV, JSONL, a frame) with a column probability beside query (or query_id, or
                     request), doc_id and, unless all are of the first, position
     questions       texts of query ids
-    probabilities   whether the scores of a run are probabilities of being shown first
     Raises          InputError for what is no policy: probabilities outside of [0, 1], or above 1 at a position
     """
     table = _table(policy)
@@ -86,7 +75,7 @@ def read_policy(
         frame = _of_table(table, name)
     else:
         run = policy if isinstance(policy, Run) else Run.read(policy) if isinstance(policy, str | Path) else Run(policy)
-        by, frame = "query", _of_run(run, probabilities)
+        by, frame = "query", _of_run(run)
     if questions is not None:
         texts = questions if isinstance(questions, Questions) else Questions.read(questions)
         frame = _with_texts(frame, {question.query_id: question.query or "" for question in texts}, name)
@@ -127,12 +116,8 @@ def _of_table(table: pl.DataFrame, name: str) -> pl.DataFrame:
     return cast
 
 
-def _of_run(run: Run, probabilities: bool) -> pl.DataFrame:
-    frame = run.checked_frame()
-    if probabilities:
-        scored = frame.drop_nulls("doc_id").with_columns(position=pl.lit(1, pl.Int64))
-        return scored.select(key="query_id", position="position", doc_id="doc_id", probability="score")
-    ranks = ranked(frame).with_columns(probability=pl.lit(1.0))
+def _of_run(run: Run) -> pl.DataFrame:
+    ranks = ranked(run.checked_frame()).with_columns(probability=pl.lit(1.0))
     return ranks.select(key="query_id", position="rank", doc_id="doc_id", probability="probability")
 
 

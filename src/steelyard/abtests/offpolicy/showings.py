@@ -114,10 +114,11 @@ def showings(logs: Logs, whole: pl.DataFrame, policy: Policy, metric: str, k: in
         known.select("number", "request", "key", doc_id="doc_ids", propensity="propensities")
         .with_columns(position=pl.int_ranges(1, pl.col("doc_id").list.len() + 1))
         .explode("position", "doc_id", "propensity", empty_as_null=False, keep_nulls=False)
-        .filter(pl.col("position") <= depth)
     )
     rewards, n_unplaced = _rewards(logs, shown, metric)
-    shown = shown.join(rewards, on=["request", "position"], how="left", maintain_order="left")
+    shown = shown.filter(pl.col("position") <= depth).join(
+        rewards, on=["request", "position"], how="left", maintain_order="left"
+    )
     excluded = Counter(not_ranked=whole.height - known.height, unplaced=n_unplaced)
     return _numbered(shown, rows, known, excluded)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from steelyard.abtests.interleaving.analysing import Interleaving, Preference, Sensitivity
+from steelyard.abtests.interleaving.analysing import Interleaving, Preference
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.logs import troubles_sheet
 from steelyard.reports.views.numbers import amount, count, number, p_text, percent, signed
@@ -29,25 +29,28 @@ def verdict_text(analysed: Interleaving, words: Words) -> str:
     )  # fmt: skip
 
 
+def _columns(words: Words, *cells: tuple[str, Callable[[Any], str]]) -> list[Column[Any]]:
+    """Columns by the names of their heads."""
+    return [Column(words(f"interleaving.head.{name}"), text) for name, text in cells]
+
+
 def preferences_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a system: credits per request, the difference with its interval, and users for and against it."""
 
-    def head(name: str) -> str:
-        return words(f"interleaving.head.{name}")
+    def interval(own: Preference) -> str:
+        return "–" if own.low != own.low else words("ab.to", low=signed(own.low, 3), high=signed(own.high, 3))
 
-    columns = [
-        Column[Preference](head("system"), lambda own: single_line(own.system)),
-        Column[Preference](head("baseline"), lambda own: number(own.baseline, 3)),
-        Column[Preference](head("value"), lambda own: number(own.value, 3)),
-        Column[Preference](head("difference"), lambda own: signed(own.difference, 3)),
-        Column[Preference](
-            head("interval"),
-            lambda own: "–" if own.low != own.low else words("ab.to", low=signed(own.low, 3), high=signed(own.high, 3)),
-        ),
-        Column[Preference](head("p"), lambda own: p_text(own.adjusted)),
-        Column[Preference](head("users"), lambda own: f"{count(own.wins)} / {count(own.losses)}"),
-        Column[Preference](head("sign_p"), lambda own: p_text(own.sign_p)),
-    ]  # fmt: skip
+    columns = _columns(
+        words,
+        ("system", lambda own: single_line(own.system)),
+        ("baseline", lambda own: number(own.baseline, 3)),
+        ("value", lambda own: number(own.value, 3)),
+        ("difference", lambda own: signed(own.difference, 3)),
+        ("interval", interval),
+        ("p", lambda own: p_text(own.adjusted)),
+        ("users", lambda own: f"{count(own.wins)} / {count(own.losses)}"),
+        ("sign_p", lambda own: p_text(own.sign_p)),
+    )
     return replace(sheet_of(analysed.preferences, columns), spare=[7, 1, 5])
 
 
@@ -112,15 +115,15 @@ def _blocks(analysed: Interleaving, look: Look) -> Iterator[Block]:
 
 def _sensitivities_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a metric of the A/B test."""
-    columns = [
-        Column[Sensitivity](words("interleaving.head.system"),
-                            lambda row: single_line(row.system)),
-        Column[Sensitivity](words("interleaving.head.metric"), lambda row: row.metric),
-        Column[Sensitivity](words("interleaving.head.z"), lambda row: number(row.z, 1)),
-        Column[Sensitivity](words("interleaving.head.z_interleaving"), lambda row: number(row.z_interleaving, 1)),
-        Column[Sensitivity](words("interleaving.head.times"), lambda row: number(row.times, 1)),
-        Column[Sensitivity](words("interleaving.head.at_least"), lambda row: number(row.at_least, 1)),
-    ]  # fmt: skip
+    columns = _columns(
+        words,
+        ("system", lambda row: single_line(row.system)),
+        ("metric", lambda row: row.metric),
+        ("z", lambda row: number(row.z, 1)),
+        ("z_interleaving", lambda row: number(row.z_interleaving, 1)),
+        ("times", lambda row: number(row.times, 1)),
+        ("at_least", lambda row: number(row.at_least, 1)),
+    )
     return sheet_of(analysed.sensitivities, columns, n_labels=2)
 
 

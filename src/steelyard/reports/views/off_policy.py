@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.abtests.offpolicy.estimators import PolicyEstimate
-from steelyard.abtests.offpolicy.evaluating import LEAST_EFFECTIVE, MOST_UNSEEN, OffPolicy, Overlap
+from steelyard.abtests.offpolicy.evaluating import LEAST_EFFECTIVE, MOST_UNSEEN, OffPolicy
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import amount, count, percent
 from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, sheet_of
@@ -33,7 +32,7 @@ def verdict_text(result: OffPolicy, words: Words) -> str:
     """Whether the policy gets more than that of the log, in one sentence."""
     facts = {
         "policy": single_line(result.policy), "metric": _metric(result, words),
-        "requests": count(result.n_requests), "level": f"{100 * result.level:g}",
+        "requests": count(result.n_requests),
     }  # fmt: skip
     if result.verdict == "refused":
         return words("off_policy.verdict.refused", share=percent(1 - min(result.overlap[0].weight, 1.0)), **facts)
@@ -52,59 +51,50 @@ def _metric(result: OffPolicy, words: Words) -> str:
     return words(key) if key in words else single_line(result.metric)
 
 
+def _columns(words: Words, *cells: tuple[str, Callable[[Any], str]]) -> list[Column[Any]]:
+    """Columns by the names of their heads; one without any value is left out."""
+    return [Column(words(f"off_policy.head.{name}"), text, optional=True) for name, text in cells]
+
+
 def estimates_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row an estimator, the log's own value first."""
-    columns = [
-        Column[PolicyEstimate](words("off_policy.head.method"), lambda row: words(f"off_policy.method.{row.method}")),
-        Column[PolicyEstimate](words("off_policy.head.value"), lambda row: amount(row.value)),
-        Column[PolicyEstimate](
-            words("off_policy.head.interval", level=f"{100 * result.level:g}"),
-            lambda row: _between(row.low, row.high, words),
-        ),
-        Column[PolicyEstimate](
-            words("off_policy.head.difference"), lambda row: _change(row.difference), optional=True
-        ),
-        Column[PolicyEstimate](
-            words("off_policy.head.interval", level=f"{100 * result.level:g}"),
-            lambda row: _between(row.difference_low, row.difference_high, words, is_signed=True), optional=True,
-        ),
-    ]  # fmt: skip
+    columns = _columns(
+        words,
+        ("method", lambda row: words(f"off_policy.method.{row.method}")),
+        ("value", lambda row: amount(row.value)),
+        ("interval", lambda row: _between(row.low, row.high, words)),
+        ("difference", lambda row: _change(row.difference)),
+        ("interval", lambda row: _between(row.difference_low, row.difference_high, words, is_signed=True)),
+    )
     return sheet_of(result.estimates, columns)
 
 
 def overlap_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row a position: how much of the log speaks for the policy."""
-    columns = [
-        Column[Overlap](
-            words("off_policy.head.position"),
-            lambda row: words("off_policy.all") if row.position is None else str(row.position),
-        ),
-        Column[Overlap](words("off_policy.head.n"), lambda row: count(row.n)),
-        Column[Overlap](words("off_policy.head.n_weighted"), lambda row: count(row.n_weighted)),
-        Column[Overlap](words("off_policy.head.effective"), lambda row: amount(row.effective)),
-        Column[Overlap](words("off_policy.head.weight"), lambda row: amount(row.weight)),
-        Column[Overlap](
-            words("off_policy.head.interval", level=f"{100 * result.level:g}"),
-            lambda row: _between(row.weight_low, row.weight_high, words),
-        ),
-        Column[Overlap](words("off_policy.head.smallest"), lambda row: amount(row.smallest)),
-        Column[Overlap](words("off_policy.head.largest"), lambda row: amount(row.largest)),
-    ]
+    columns = _columns(
+        words,
+        ("position", lambda row: words("off_policy.all") if row.position is None else str(row.position)),
+        ("n", lambda row: count(row.n)),
+        ("n_weighted", lambda row: count(row.n_weighted)),
+        ("effective", lambda row: amount(row.effective)),
+        ("weight", lambda row: amount(row.weight)),
+        ("interval", lambda row: _between(row.weight_low, row.weight_high, words)),
+        ("smallest", lambda row: amount(row.smallest)),
+        ("largest", lambda row: amount(row.largest)),
+    )
     return sheet_of(result.overlap, columns)
 
 
-def never_sheet(result: OffPolicy, words: Words, n_rows: int | None = None) -> Sheet:
+def never_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row a document that the policy would show and the log never does, by how often the policy would."""
-    rows = result.never.head(n_rows if n_rows is not None else result.never.height).rows(named=True)
-    columns = [
-        Column[dict[str, Any]](
-            words("off_policy.head.key"), lambda row: single_line(row["key"]) or words("off_policy.all")
-        ),
-        Column[dict[str, Any]](words("off_policy.head.position"), lambda row: str(row["position"])),
-        Column[dict[str, Any]](words("off_policy.head.document"), lambda row: single_line(row["doc_id"])),
-        Column[dict[str, Any]](words("off_policy.head.times"), lambda row: amount(row["n"])),
-    ]
-    return sheet_of(rows, columns, n_labels=3)
+    columns = _columns(
+        words,
+        ("key", lambda row: single_line(row["key"]) or words("off_policy.all")),
+        ("position", lambda row: str(row["position"])),
+        ("document", lambda row: single_line(row["doc_id"])),
+        ("times", lambda row: amount(row["n"])),
+    )
+    return sheet_of(result.never.rows(named=True), columns, n_labels=3)
 
 
 def _effective_text(result: OffPolicy, words: Words) -> str:
@@ -118,7 +108,9 @@ def _effective_text(result: OffPolicy, words: Words) -> str:
 def _cautions(result: OffPolicy, words: Words) -> Iterator[str]:
     overlap = result.overlap[0]
     between = _between(overlap.weight_low, overlap.weight_high, words)
-    if result.verdict == "refused" and result.never.height:
+    if result.verdict == "refused" and result.unseen < MOST_UNSEEN:
+        yield words("off_policy.too_large")
+    elif result.verdict == "refused" and result.never.height:
         row = result.never.row(0, named=True)
         key = "off_policy.never_of" if row["key"] else "off_policy.never"
         facts = {"document": single_line(row["doc_id"]), "position": row["position"], "key": single_line(row["key"])}
@@ -157,7 +149,7 @@ def _blocks(result: OffPolicy, look: Look) -> Iterator[Block]:
 
 def _data(result: OffPolicy, words: Words) -> dict[str, Any]:
     names = (
-        "metric", "policy", "k", "verdict", "level", "n_requests", "n_users", "n_rewards", "unseen", "clip",
+        "metric", "policy", "k", "verdict", "n_requests", "n_users", "n_rewards", "unseen", "clip",
         "n_clipped", "excluded",
     )  # fmt: skip
     return {
