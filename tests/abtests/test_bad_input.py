@@ -131,3 +131,14 @@ def test_a_column_of_the_service_is_a_metric(tmp_path):
 
     experiment = analysed(tmp_path, with_basket, {'"latency_ms"]': '"加购"]'})
     assert next(effect.n for effect in experiment.effects if effect.metric == "加购") > 100
+
+
+def test_logs_without_users_say_so(tmp_path):
+    with pytest.raises(InputError, match="no request names its user, which experiment"):
+        analysed(tmp_path, lambda rows: [{k: v for k, v in row.items() if k != "user"} for row in rows])
+
+
+def test_a_difference_of_a_metric_that_is_0_has_no_days_left(tmp_path):
+    experiment = analysed(tmp_path, lambda rows: [row for row in rows if "kind" not in row])
+    assert experiment.decisions[0].outcome == "inconclusive"
+    assert experiment.decisions[0].days_needed is None

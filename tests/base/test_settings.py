@@ -114,6 +114,9 @@ def test_files_that_are_no_toml(tmp_path: Path) -> None:
         read_toml(tmp_path / "bad.toml")
     with pytest.raises(InputError, match=r"f: is not TOML \(.*, at its end\)"):
         parse_toml('a = "', "f")
+    for text in ("[arms]\n现有 = 0.5", "[arms.现有]\na = 1"):
+        with pytest.raises(InputError, match=r"\); names of other letters than A to Z are in quotes: '现有'$"):
+            parse_toml(text, "f")
 
 
 @pytest.mark.parametrize(

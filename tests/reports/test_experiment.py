@@ -13,10 +13,11 @@ import pytest
 
 from steelyard.abtests.experiment import Check, Decision, Experiment, Outcome
 from steelyard.base.notes import Note
-from steelyard.reports.views.experiment import courses, forest
+from steelyard.reports.views.experiment import courses, experiment_sections, forest
 from steelyard.reports.views.picture import Mark
+from steelyard.reports.views.view import Look
 from steelyard.reports.words import read_words
-from tests.abtests.experiments import CHECKS, CTR, GUARDRAILS, MRR, START, experiment
+from tests.abtests.experiments import CHECKS, CTR, GUARDRAILS, MRR, START, UNEVEN, experiment
 from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, Opened
 from tests.reports.pages import Page, check_nothing_acts
 
@@ -100,7 +101,21 @@ def test_declarations_that_changed_came_late_or_were_not_registered_are_said() -
 def test_an_effect_that_fades_is_said_in_the_form_of_the_effect() -> None:
     values = {"metric": "ctr", "arm": "treatment", "first": 0.0302, "later": 0.0091}
     text = experiment(checks=[Check("novelty", "careful", 0.002, values)], troubles=()).text(lang="en")
-    assert "ctr of treatment changes otherwise later than in the first week: +10.0%, later +3.0% (p = 0.002)" in text
+    assert "The effect of treatment on ctr changed after the first week: +10.0% then, +3.0% later (p = 0.002)" in text
+
+
+def test_arms_are_named_in_each_part_of_a_wide_sheet_and_once_where_checks_block_them_all() -> None:
+    arms = {"control": 0.4, "treatment": 0.3, "other": 0.3}
+    novelty = Check("novelty", "well", 0.2, {"metric": "ctr", "arm": "other", "first": 0.03, "later": 0.02})
+    own = experiment(arms=arms, units=[40, 30, 30], checks=[novelty])
+    for name in ("days", "segments"):
+        section = next(section for section in experiment_sections(own, Look("html", EN)) if section.name == name)
+        assert all(sheet.header.index("arm") < sheet.n_labels for sheet in section.sheets)
+    assert "The effect of other on ctr is not shown to change" in own.text("markdown", lang="en")
+    decisions = [Decision(arm, "blocked", [Note("check_blocks", {"check": "sample_ratio"})]) for arm in list(arms)[1:]]
+    blocked = experiment(arms=arms, units=[40, 30, 30], checks=[UNEVEN], decisions=decisions).text(lang="en")
+    assert blocked.count("No verdict on") == 2
+    assert blocked.count("Sample ratio:") == 1
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

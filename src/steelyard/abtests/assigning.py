@@ -90,7 +90,8 @@ def _ends(arms: Weights) -> list[int]:
             f"arms are {arms!r}; expected two at least with a name each, such as {{'control': 50, 'treatment': 50}}"
         )
     if not (min(weights) >= 0 and sum(weights) > 0):
-        raise InputError(f"arms are {arms!r}; expected weights of at least 0, not all 0")
+        split = "/".join(f"{weight:g}" for weight in map(float, weights))
+        raise InputError(f"the weights of the arms are {split}; expected weights of at least 0, not all 0")
     total = sum(weights)
     return [ceil(HASHES * end / total) for end in list(accumulate(weights))[:-1]]
 

@@ -85,7 +85,10 @@ class Amount(BaseModel):
         is_relative = isinstance(value, str) and value.strip().endswith("%")
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError
-        number = float(value.strip().rstrip("%")) / 100 if isinstance(value, str) and is_relative else float(value)
+        try:
+            number = float(value.strip().rstrip("%")) / 100 if isinstance(value, str) and is_relative else float(value)
+        except ValueError:
+            raise ValueError from None
         if not (math.isfinite(number) and number > 0):
             raise ValueError
         return cls(value=number, is_relative=is_relative)
@@ -116,7 +119,10 @@ def _duration(value: object) -> timedelta:
 
 
 def _moment(value: object) -> object:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError from None
 
 
 def _check_zone(text: str) -> str:

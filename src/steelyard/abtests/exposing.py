@@ -102,6 +102,8 @@ def whole_days(logs: Logs, config: ExperimentConfig, edges: Ints) -> int:
         n_days = min(n_days, int(np.searchsorted(edges, moments[-1], side="right")), config.days)
     if n_days < 1:
         where = "it has no request since then" if not len(moments) else f"its last one is from {time_of(moments[-1])}"
+        if lost := sum(trouble.n for trouble in logs.troubles if trouble.is_fatal):
+            where += f" (left out: {lost:,} records, see steelyard logs check)"
         raise InputError(
             f"the log holds no whole day of experiment {quoted(config.name)}, which starts at {config.begins}: "
             f"{where}; read the logs of its days, or set start"
@@ -224,6 +226,11 @@ def _without_arms(table: pl.DataFrame, config: ExperimentConfig, day: Ints) -> s
     arms = table[f"text:{config.arm}"].filter(day >= 0).drop_nulls().cast(pl.String).unique().sort().to_list()
     others = ", ".join(map(quoted, arms[:_MOST_NAMES])) or "none"
     trigger = f", column {quoted(config.trigger)} is true" if config.trigger else ""
+    if not table[f"text:{config.unit}"].count():
+        return (
+            f"no request names its {config.unit}, which experiment {quoted(config.name)} has as its unit; log it, or "
+            'set unit to what was assigned: "user", "session" or "request"'
+        )
     return (
         f"no unit was in one arm of experiment {quoted(config.name)} alone; expected requests from "
         f"{config.begins} on whose column {quoted(config.arm)} is {' or '.join(map(quoted, config.arms))}{trigger} "

@@ -116,7 +116,8 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
         message, position = str(error), _POSITION.search(str(error))
         line = f", line {position[1]}" if position and position[1] else ""
         where = f", column {position[2]}" if line and position else ", at its end" if position else ""
-        raise InputError(f"{name}{line}: is not TOML ({_POSITION.sub('', message)}{where})") from None
+        hint = _unquoted(text, int(position[1])) if line and position else ""
+        raise InputError(f"{name}{line}: is not TOML ({_POSITION.sub('', message)}{where}){hint}") from None
     except RecursionError:
         raise InputError(f"{name}: is nested too deep to be read") from None
     except ValueError:  # Python converts no more digits than that.
@@ -125,6 +126,13 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], Origin]:
     with origin.locating():
         _refuse_odd_values(values)
     return values, origin
+
+
+def _unquoted(text: str, line: int) -> str:
+    """A hint where the key or table of a line has letters that need quotes: most people whose arms are Chinese try."""
+    keys = text.splitlines()[line - 1].partition("=")[0].strip(" \t[]")
+    bare = next((key.strip() for key in keys.split(".") if not key.isascii() and not {'"', "'"} & set(key)), "")
+    return f"; names of other letters than A to Z are in quotes: {quoted(bare)}" if bare else ""
 
 
 def _refuse_odd_values(value: Any, *keys: Key) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from steelyard.abtests.experiment import Check, Effect, EffectVerdict, Experiment
+from steelyard.abtests.experiment import Check, Decision, Effect, EffectVerdict, Experiment
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.experiment_words import (
     cautions,
@@ -116,7 +116,9 @@ def _sheet(experiment: Experiment, effects: Sequence[Effect], words: Words, kind
         "role": len({effect.role for effect in effects}) == 1,
     }  # fmt: skip
     shown = [name for name in _SHOWN[kind].split() if not hidden.get(name)]
-    sheet = sheet_of(effects, [columns[name] for name in shown], n_labels=1 + ("arm" in shown))
+    sheet = sheet_of(
+        effects, [columns[name] for name in shown], n_labels=shown.index("arm" if "arm" in shown else "metric") + 1
+    )
     heads = [columns[name].head for name in _SPARE]
     return replace(sheet, spare=[sheet.header.index(head) for head in heads if head in sheet.header])
 
@@ -205,9 +207,9 @@ def declaration_sheets(experiment: Experiment, words: Words) -> Iterator[Sheet]:
 def brief_experiment(experiment: Experiment, look: Look) -> Iterator[Block]:
     """The decision with its reasons; a row a metric, or where the data come apart; and the gravest caution."""
     words, between = look.words, look.words("scores.between")
-    for decision in experiment.decisions:
-        reasons = reason_texts(decision, experiment, words)[:_MOST_REASONS]
-        yield Text(between.join([outcome_text(decision, words), *reasons]), "bold")
+    for decisions, reasons in _alike(experiment, words):
+        outcomes = [outcome_text(decision, words) for decision in decisions]
+        yield Text(between.join([*outcomes, *reasons[:_MOST_REASONS]]), "bold")
     facts = between.join([facts_text(experiment, words), *_adjusted(experiment.effects, words)])
     notes = [facts, *careful(cautions(experiment, words), look)]
     if is_blocked(experiment):
@@ -281,14 +283,22 @@ def _adjusted(effects: Sequence[Effect], words: Words) -> list[str]:
     return [*notes, words("ab.note.stepwise")] if is_beyond else notes
 
 
+def _alike(experiment: Experiment, words: Words) -> list[tuple[list[Decision], list[str]]]:
+    """Decisions with their reasons; those of the same reasons, such as a check that blocks, together."""
+    groups = dict[tuple[str, ...], list[Decision]]()
+    for decision in experiment.decisions:
+        groups.setdefault(tuple(reason_texts(decision, experiment, words)), []).append(decision)
+    return [(decisions, list(reasons)) for reasons, decisions in groups.items()]
+
+
 def _why(experiment: Experiment, words: Words) -> str:
-    """The reasons of all decisions; with the arm before them where there are several."""
-    between = words("scores.between")
-    if len(experiment.decisions) == 1:
-        return between.join(reason_texts(experiment.decisions[0], experiment, words))
+    """The reasons of all decisions; with the arms before them where they differ."""
+    between, groups = words("scores.between"), _alike(experiment, words)
+    if len(groups) == 1:
+        return between.join(groups[0][1])
     return between.join(
-        between.join([outcome_text(decision, words), *reason_texts(decision, experiment, words)])
-        for decision in experiment.decisions
+        between.join([*(outcome_text(decision, words) for decision in decisions), *reasons])
+        for decisions, reasons in groups
     )
 
 

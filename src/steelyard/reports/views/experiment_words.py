@@ -184,7 +184,7 @@ def cautions(experiment: Experiment, words: Words) -> Iterator[str]:
             yield words("ab.check.plain", title=title, text=text) if title else text
     yield from (note_text(note, words) for note in experiment.notes)
     if lost := [trouble for trouble in experiment.troubles if trouble.is_fatal]:
-        listed = words.listed([f"{trouble_text(own, words)} {own.n:,}" for own in lost], _MOST_NAMED)
+        listed = words.listed([f"{own.n:,} {trouble_text(own, words)}" for own in lost], _MOST_NAMED)
         yield words("ab.note.left_out", n=sum(own.n for own in lost), listed=listed)
 
 
