@@ -121,14 +121,11 @@ class ExperimentPlan(Result):
     @property
     def frame(self) -> pl.DataFrame:
         """A length a row, with the fields of PlannedLength, and the differences as shares of the baseline."""
-        schema = {
-            "days": pl.Int64, "users": pl.Int64, "detectable": pl.Float64, "always_valid": pl.Float64,
-            "needed": pl.Int64, "needed_always_valid": pl.Int64, "power": pl.Float64, "is_measured": pl.Boolean,
-        }  # fmt: skip
-        rows = [{name: getattr(row, name) for name in schema} for row in self.lengths]
+        types = {"needed": pl.Int64, "needed_always_valid": pl.Int64}
+        lengths = pl.DataFrame([vars(row) for row in self.lengths], schema_overrides=types)
         base = pl.when(self.baseline != 0).then(abs(self.baseline))
         differences = pl.col("detectable", "always_valid")
-        return pl.DataFrame(rows, schema=schema).with_columns((differences / base).name.suffix("_relative"))
+        return lengths.with_columns((differences / base).name.suffix("_relative"))
 
 
 def plan_experiment(
@@ -314,7 +311,7 @@ class _Test:
     def detectable(self, accrual: Accrual, days: int) -> float:
         """Smallest difference that is shown with the planned power after so many days."""
         if self.analysis == "always-valid":
-            return self._errors_by_looks(accrual, days) * self.error(accrual, days)
+            return _errors_by_looks(self, accrual, days) * self.error(accrual, days)
         n = max(round(accrual.units.at(days)), 4)
         errors = detectable_errors(n, df=n - 2, power=self.power, alpha=self.alpha, n_sides=self.n_sides)
         return errors * self.error(accrual, days)
@@ -323,7 +320,7 @@ class _Test:
         """Users that a difference needs who vary as they do within so many days; None for more than 2**29."""
         effect = difference / self.sd(accrual, days)
         if self.analysis == "always-valid":
-            n = math.ceil((self._errors_by_looks(accrual, days) / effect) ** 2)
+            n = math.ceil((_errors_by_looks(self, accrual, days) / effect) ** 2)
             return n if n <= _MOST_USERS else None
         return fewest_questions(effect, power=self.power, alpha=self.alpha, n_sides=self.n_sides)
 
@@ -331,23 +328,20 @@ class _Test:
         """Chance that a difference is shown after so many days."""
         errors = difference / self.error(accrual, days)
         if self.analysis == "always-valid":
-            return power_by_looks(*_looks(accrual, days, self._level), errors, n_sides=self.n_sides)
+            return power_by_looks(*_looks(accrual, days, self.level), errors, n_sides=self.n_sides)
         n = max(round(accrual.units.at(days)), 4)
         return power_of_test(errors / math.sqrt(n), n, alpha=self.alpha, n_sides=self.n_sides)
 
-    def _errors_by_looks(self, accrual: Accrual, days: int) -> float:
-        return _errors_by_looks(accrual, days, self._level, self.power, self.n_sides)
-
     @property
-    def _level(self) -> float:
+    def level(self) -> float:
         """Of an interval whose ends are tests of this alpha."""
         return 1 - 2 * self.alpha / self.n_sides
 
 
 @lru_cache(maxsize=1024)
-def _errors_by_looks(accrual: Accrual, days: int, level: float, power: float, n_sides: int) -> float:
+def _errors_by_looks(test: _Test, accrual: Accrual, days: int) -> float:
     """What a look a day shows, in standard errors at the end."""
-    return detectable_by_looks(*_looks(accrual, days, level), power=power, n_sides=n_sides)
+    return detectable_by_looks(*_looks(accrual, days, test.level), power=test.power, n_sides=test.n_sides)
 
 
 def _looks(accrual: Accrual, days: int, level: float) -> tuple[list[float], list[float]]:

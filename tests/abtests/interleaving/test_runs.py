@@ -49,15 +49,15 @@ def test_fingerprints_are_of_letters_and_digits(text, other, same):
 
 
 @pytest.mark.parametrize(
-    ("runs", "message"), [({"old": OLD}, "1 runs were given"), (["a=x.json,y.json", "b=z.json"], "names 2 files")]
+    ("runs", "message"),
+    [({"old": OLD}, "1 runs were given"), ({"old": OLD, "new": sy.Repeats([OLD, NEW])}, "new: has 2 runs")],
 )
-def test_what_cannot_be_interleaved_is_said(runs, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_interleaved_is_said(runs, message):
     with pytest.raises(InputError, match=message):
         interleave_runs(runs)
 
 
 def test_runs_of_one_name_are_said(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(OLD))
-    with pytest.raises(InputError, match="runs are called a, a; name them apart"):
+    with pytest.raises(InputError, match="two runs are called 'a'"):
         interleave_runs([tmp_path / "a.json", tmp_path / "a.json"])

@@ -67,16 +67,17 @@ def credits(logs: Logs, credit: Credit = "click", baseline: str | None = None) -
     places = _places(pages).with_columns(pl.col("team").replace_strict(codes, default=None, return_dtype=pl.Int64))
     acts = _acted(places, _ACTS[credit](logs).collect())
     units = pages.group_by("unit").agg(n=pl.len()).sort("unit").with_row_index("place")
-    unit = acts.join(units, on="unit", how="left", maintain_order="left")["place"].to_numpy()
-    team = acts["team"]
+    credited = _credited(acts, len(systems)).join(units.drop("n"), on="unit")
+    sums = np.zeros((len(units), len(systems)))
+    np.add.at(sums, (credited["place"].to_numpy(), credited["team"].to_numpy()), credited["credit"].to_numpy())
     first = (
         places.filter(pl.col("team").is_not_null()).group_by("request").agg(pl.col("team").sort_by("position").first())
     )
     return Credits(
-        systems, _sums(unit, acts, len(units), len(systems)), units["n"].cast(pl.Int64).to_numpy(),
-        _first_preferences(acts.join(pages.select("request", "time"), on="request"), len(systems)),
+        systems, sums, units["n"].cast(pl.Int64).to_numpy(),
+        _first_preferences(credited, len(systems)),
         np.bincount(first["team"].to_numpy(), minlength=len(systems)), len(pages) - len(first),
-        len(acts), len(acts) - team.null_count(),
+        len(acts), acts["team"].count(),
         pages["seed"].drop_nulls().n_unique(), len(pages) - pages["seed"].null_count(),
     )  # fmt: skip
 
@@ -96,10 +97,10 @@ def _systems(pages: pl.DataFrame, baseline: str | None) -> list[str]:
 
 
 def _places(pages: pl.DataFrame) -> pl.DataFrame:
-    """A row for each place of each page: request, unit, position, doc_id, team, share (null where none was drawn)."""
+    """A row for each place of each page, with its team, and the share of this team where it was drawn."""
     shares = pl.coalesce("team_shares", pl.lit(None, pl.Float64).repeat_by(pl.col("teams").list.len()))
     positions = pl.int_ranges(1, pl.col("teams").list.len() + 1, dtype=pl.Int32)
-    lists = pages.select("request", "unit", position=positions, doc_id="doc_ids", team="teams", share=shares)
+    lists = pages.select("request", "unit", "time", position=positions, doc_id="doc_ids", team="teams", share=shares)
     return lists.filter(pl.col("team").list.len() > 0).explode("position", "doc_id", "team", "share")
 
 
@@ -112,25 +113,20 @@ def _acted(places: pl.DataFrame, acts: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([by_position, by_document]).unique(["request", "position"], maintain_order=True)
 
 
-def _sums(unit: Ints, acts: pl.DataFrame, n_units: int, n_systems: int) -> Floats:
-    """(u, m) credits."""
-    team = acts["team"].fill_null(-1).to_numpy()
-    share = acts["share"].fill_null(1.0).to_numpy() if n_systems == 2 else np.ones(len(acts))
-    sums = np.zeros((n_units, n_systems))
-    own = team >= 0
-    np.add.at(sums, (unit[own], team[own]), share[own])
-    if n_systems == 2:
-        np.add.at(sums, (unit[own], 1 - team[own]), 1 - share[own])
-    return sums
+def _credited(acts: pl.DataFrame, n_systems: int) -> pl.DataFrame:
+    """Acts by the systems that they are credited to, with how much: two rows where two systems share one."""
+    share = pl.col("share").fill_null(1.0) if n_systems == 2 else pl.lit(1.0)
+    own = acts.filter(pl.col("team").is_not_null()).with_columns(credit=share)
+    other = own.filter(pl.col("credit") < 1).with_columns(team=1 - pl.col("team"), credit=1 - pl.col("credit"))
+    return pl.concat([own, other])
 
 
-def _first_preferences(acts: pl.DataFrame, n_systems: int) -> list[Floats]:
+def _first_preferences(credited: pl.DataFrame, n_systems: int) -> list[Floats]:
     """Of each system but the baseline, the sign of the first request of each unit that prefers one of both."""
-    share = 2 * pl.col("share").fill_null(1.0) - 1 if n_systems == 2 else pl.lit(1.0)
     signs = list[Floats]()
     for place in range(1, n_systems):
-        own = pl.when(team=place).then(share).when(team=0).then(-share).otherwise(0.0)
-        by_request = acts.group_by("request").agg(pl.first("unit", "time"), own.sum().round(9).sign().alias("sign"))
+        own = pl.when(team=place).then("credit").when(team=0).then(-pl.col("credit")).otherwise(0.0)
+        by_request = credited.group_by("request").agg(pl.first("unit", "time"), own.sum().round(9).sign().alias("sign"))
         first = by_request.filter(pl.col("sign") != 0).sort("time", "request").unique("unit", keep="first")
         signs.append(first.sort("time", "request")["sign"].to_numpy())
     return signs

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -16,9 +16,7 @@ from steelyard.abtests.interleaving.pages import InterleavedPage, interleave
 from steelyard.base.choices import InterleavingMethod
 from steelyard.base.errors import InputError
 from steelyard.base.result import Result
-from steelyard.data.run import Run, StreamedRun, is_path
-from steelyard.experiment.door.opening import open_corpus
-from steelyard.io.named import named_paths
+from steelyard.experiment.door.opening import open_corpus, open_systems
 from steelyard.io.write import write_text
 from steelyard.text.folding import STEPS, fold
 
@@ -33,7 +31,7 @@ class InterleavedRuns(Result):
     written   where they were written to; empty for nowhere
     """
 
-    VIEW: ClassVar[str] = "views.interleaved_runs"
+    VIEW: ClassVar[str] = "views.interleaving"
 
     systems: Sequence[str]
     k: int
@@ -78,7 +76,7 @@ def interleave_runs(
     runs        files of runs, NAME=FILE names one; or name -> run, as a dict or a frame
     output      JSONL: qid, doc_ids, teams, seed, a question a line;   k, salt, method   as of `interleave`
     documents   where the texts are: those with one text, but for case, space, width and punctuation, are one document
-    Raises      InputError for fewer than two runs or names that are not different; as `interleave`; OutputError
+    Raises      InputError for fewer than two runs, and as `interleave`; OutputError
     """
     rankings = _rankings(runs, k)
     ids = {doc_id for lists in rankings.values() for ranking in lists.values() for doc_id in ranking}
@@ -115,27 +113,15 @@ def _essence(text: str) -> bytes:
     return (letters or text).encode(errors="surrogatepass")
 
 
-def _rankings(runs: Mapping[str, object] | Sequence[str | Path], k: int) -> dict[str, dict[str, list[str]]]:
+def _rankings(runs: object, k: int) -> dict[str, dict[str, list[str]]]:
     """system -> question -> ids of its documents, best first: twice k, as near-identical ones may be left out."""
-    opened = [_open(run, name) for name, run in runs.items()] if isinstance(runs, Mapping) else [*map(_named, runs)]
-    names = [run.name for run in opened]
-    if len(opened) < 2:
-        raise InputError(f"{len(opened)} runs were given; expected those of two systems or more")
-    if len(set(names)) < len(names):
-        raise InputError(f"runs are called {', '.join(names)}; name them apart: NAME=FILE")
+    systems = open_systems(runs)
+    if len(systems) < 2:
+        raise InputError(f"{len(systems)} runs were given; expected those of two systems or more")
     lists: dict[str, dict[str, list[str]]] = {}
-    for run in opened:
-        best = run.top(2 * k).group_by("query_id", maintain_order=True).agg("doc_id")
-        lists[run.name] = dict(zip(best["query_id"], best["doc_id"].to_list(), strict=True))
+    for system in systems:
+        if system.repeats:
+            raise InputError(f"{system.name}: has {len(system.runs)} runs; expected one of each system")
+        best = system.run.top(2 * k).group_by("query_id", maintain_order=True).agg("doc_id")
+        lists[system.name] = dict(zip(best["query_id"], best["doc_id"].to_list(), strict=True))
     return lists
-
-
-def _named(run: str | Path) -> Run | StreamedRun:
-    name, paths = named_paths(str(run))
-    if len(paths) > 1:
-        raise InputError(f"{run}: names {len(paths)} files; expected one run of a system")
-    return StreamedRun(paths[0], name=name)
-
-
-def _open(run: Any, name: str) -> Run | StreamedRun:
-    return StreamedRun(run, name=name) if is_path(run) else Run(run, name=name)

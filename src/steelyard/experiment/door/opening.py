@@ -122,6 +122,16 @@ def open_inputs(truth: object, runs: object, options: WeighOptions) -> Inputs:
     )
 
 
+def open_systems(runs: object) -> list[System]:
+    """Open the rankings of systems alone, with names that differ.
+
+    Raises   InputError and its children, naming the file.
+    """
+    named_runs = _named_runs(_in_hand(runs))
+    _check_stdin(named_runs)
+    return _systems(_located(named_runs), evidence=False)
+
+
 def open_answers(questions: object, outputs: object) -> tuple[Questions, System]:
     """Open what `judge` takes: questions, with or without gold evidence, and the outputs of one system.
 

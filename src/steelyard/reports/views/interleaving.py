@@ -7,9 +7,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.abtests.interleaving.analysing import Interleaving, Preference
+from steelyard.abtests.interleaving.runs import InterleavedRuns
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.logs import troubles_sheet
-from steelyard.reports.views.numbers import amount, count, number, p_text, percent, signed
+from steelyard.reports.views.numbers import amount, count, number, p_text, part_of, percent, signed
 from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
@@ -140,8 +141,35 @@ def _data(analysed: Interleaving, words: Words) -> dict[str, Any]:
     }
 
 
+def _pages_verdict(pages: InterleavedRuns, words: Words) -> str:
+    n = len(pages.pages)
+    return words("interleaving.pages.verdict", number=count(n), n=n, alike=part_of(pages.n_alike, n))
+
+
+def _pages_blocks(pages: InterleavedRuns, look: Look) -> Iterator[Block]:
+    words = look.words
+    yield Text(_pages_verdict(pages, words), "bold")
+    columns = [
+        Column[str](words("interleaving.pages.system"), single_line),
+        Column[str](
+            words("interleaving.pages.credited"), lambda system: part_of(pages.credited[system], pages.n_places)
+        ),
+        Column[str](words("interleaving.pages.lacking"), lambda system: count(pages.lacking[system])),
+    ]
+    notes = [words("interleaving.pages.each_request")]
+    if pages.written:
+        notes.insert(0, words("interleaving.pages.written", place=single_line(pages.written)))
+    yield sheet_of(pages.systems, columns, notes)
+
+
+def _pages_data(pages: InterleavedRuns, words: Words) -> dict[str, Any]:
+    names = ("systems", "k", "method", "n_alike", "n_places", "credited", "lacking", "written")
+    return {**{name: getattr(pages, name) for name in names}, "pages": pages.frame.to_dicts()}
+
+
 VIEWS = {
     Interleaving: View[Interleaving](
         "an interleaving", blocks=_blocks, brief=_brief, data=_data, rows=lambda analysed: analysed.frame, has_page=True
-    )
+    ),
+    InterleavedRuns: View[InterleavedRuns]("interleaved runs", blocks=_pages_blocks, data=_pages_data),
 }
