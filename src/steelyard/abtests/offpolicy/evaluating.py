@@ -93,10 +93,7 @@ class OffPolicy(Result):
     @property
     def frame(self) -> pl.DataFrame:
         """One estimator a row: the fields of `PolicyEstimate`; NaN is null."""
-        names = [name for name in PolicyEstimate.__dataclass_fields__ if name != "method"]
-        schema = pl.Schema({"method": pl.String, **dict.fromkeys(names, pl.Float64)})
-        rows = [[getattr(row, name) for name in schema] for row in self.estimates]
-        return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+        return pl.DataFrame([vars(row) for row in self.estimates]).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def off_policy(
@@ -156,12 +153,7 @@ def _overlap(shown: Showings, weight: Floats, position: int | None) -> Overlap:
     """Weights of all showings, or of those of a position."""
     n_users = int(shown.unit.max()) + 1
     rows = np.ones(len(weight), np.bool_) if position is None else shown.position == position
-    slots = shown.slots
-    if position is not None:
-        at_place = shown.rows_position == position
-        mass = np.bincount(shown.rows_cell[at_place], shown.rows_probability[at_place], shown.n_cells)
-        filled = np.bincount(shown.request_cell[:, 0], mass[shown.request_cell[:, 1]], shown.n_requests)
-        slots = filled.astype(np.float64)
+    slots = shown.by_request(shown.rows_probability * (shown.rows_position == (position or shown.rows_position)))
     own, total, n_slots = weight[rows], weight[rows].sum(), slots.sum()
     mean = float(total / n_slots)
     by_request = np.bincount(shown.request[rows], own, shown.n_requests)

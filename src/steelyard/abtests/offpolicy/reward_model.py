@@ -44,21 +44,20 @@ def predict(showings: Showings) -> Predictions:
     The mean reward of a position is multiplied by a factor of the document, and by one of the document for this query
     at this position, each shrunk towards 1 as if 5 rewards more had come as expected.
     """
-    reward, request_cell = showings.reward, showings.request_cell
+    reward = showings.reward
     total = reward.sum()
     size, square = (float((reward**power).sum() / total) if total else 1.0 for power in (2, 3))
     pairs, rows_pairs = _pairs(showings)
     fold = showings.unit % N_FOLDS
-    own_fold, policy_fold = fold[showings.request], fold[request_cell[:, 0]]
+    own_fold = fold[showings.request]
     shown, policy = np.zeros(len(reward)), np.zeros(showings.n_requests)
     for number in range(N_FOLDS):
-        others, cells = own_fold != number, request_cell[policy_fold == number]
+        others = own_fold != number
         position, doc, pair = _factors(showings, pairs, others, _PRIOR * size)
         own = ~others
         shown[own] = position[showings.position[own]] * doc[showings.doc[own]] * pair[pairs[own]]
         expected = np.minimum(doc[showings.rows_doc] * pair[rows_pairs] * position[showings.rows_position], size)
-        by_cell = np.bincount(showings.rows_cell, showings.rows_probability * expected, showings.n_cells)
-        policy += np.bincount(cells[:, 0], by_cell[cells[:, 1]], minlength=len(policy))
+        policy += np.where(fold == number, showings.by_request(showings.rows_probability * expected), 0.0)
     return Predictions(np.minimum(shown, size), policy, size, square)
 
 

@@ -29,7 +29,6 @@ class Showings:
     propensity, probability   (n,) with which the log and the policy show it there
     reward     (n,) from 0
     unit       (r,) number of the user of each request, from 0
-    slots      (r,) positions that the policy fills, in expectation
     request_cell   (c, 2) pairs of request and cell: all positions that the policy fills in answer to each request
     rows_cell, rows_position, rows_doc, rows_probability   (m,) rows of the policy
     excluded   requests and events that are left out, by reason
@@ -44,7 +43,6 @@ class Showings:
     probability: Floats
     reward: Floats
     unit: Ints
-    slots: Floats
     request_cell: Ints
     rows_cell: Ints
     rows_position: Ints
@@ -59,9 +57,15 @@ class Showings:
         return len(self.unit)
 
     @property
-    def n_cells(self) -> int:
-        """Positions of queries, or requests, that the policy fills."""
-        return int(self.rows_cell.max(initial=-1)) + 1
+    def slots(self) -> Floats:
+        """(r,) positions that the policy fills, in expectation."""
+        return self.by_request(self.rows_probability)
+
+    def by_request(self, values: Floats) -> Floats:
+        """(r,) sums over the rows of the policy that answer each request, of (m,) values of rows."""
+        request, cell = self.request_cell.T
+        by_cell = np.bincount(self.rows_cell, values)
+        return np.bincount(request, by_cell[cell], self.n_requests).astype(np.float64)
 
 
 def logged_requests(logs: Logs, by: Key) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -137,13 +141,11 @@ def _numbered(shown: pl.DataFrame, rows: pl.DataFrame, known: pl.DataFrame, excl
     shown = shown.join(rows.select("cell", "doc", "probability"), on=["cell", "doc"], how="left", maintain_order="left")
     filled = known.select("number", "key").join(cells, on="key", maintain_order="left").select("number", "cell")
     request_cell = filled.to_numpy().astype(np.int64)
-    mass = np.bincount(rows["cell"].to_numpy(), rows["probability"].to_numpy(), minlength=cells.height)
     return Showings(
         request=_ints(shown["number"]), position=_ints(shown["position"]), doc=_ints(shown["doc"]),
         cell=_ints(shown["cell"].cast(pl.Int64).fill_null(-1)), propensity=_floats(shown["propensity"]),
         probability=_floats(shown["probability"]), reward=_floats(shown["reward"]),
         unit=_ints(known["unit"].rank("dense") - 1),
-        slots=np.bincount(request_cell[:, 0], mass[request_cell[:, 1]], known.height).astype(np.float64),
         request_cell=request_cell, rows_cell=_ints(rows["cell"]), rows_position=_ints(rows["position"]),
         rows_doc=_ints(rows["doc"]), rows_probability=_floats(rows["probability"]), excluded=excluded,
         never=_never(rows, shown, filled),

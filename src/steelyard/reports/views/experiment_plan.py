@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.abtests.planning import ExperimentPlan, PlannedGuardrail, PlannedLength
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import amount, count, percent, significant
-from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, sheet_of
+from steelyard.reports.views.view import Block, Column, Look, Paragraph, Section, Sheet, Text, headed, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -30,14 +30,16 @@ def lengths_sheet(plan: ExperimentPlan, words: Words, rows: Sequence[PlannedLeng
     """
     shown = plan.lengths if rows is None else rows
     widest = max(row.detectable for row in shown)
-    columns = [
-        Column[PlannedLength](words("ab_plan.head.days"), lambda row: _days_text(plan, row, words)),
-        Column[PlannedLength](words("ab_plan.head.users"), lambda row: significant(row.users)),
-        Column[PlannedLength](words("ab_plan.head.fixed"), lambda row: difference_text(plan, row.detectable)),
-        Column[PlannedLength](words("ab_plan.head.always_valid"), lambda row: difference_text(plan, row.always_valid)),
-        Column[PlannedLength](words("ab_plan.head.power"), lambda row: percent(row.power)),
-        Column[PlannedLength]("", lambda row: _BAR * max(round(_WIDEST * row.detectable / widest), 1)),
-    ]
+    columns = headed(
+        words,
+        "ab_plan.head",
+        ("days", lambda row: _days_text(plan, row, words)),
+        ("users", lambda row: significant(row.users)),
+        ("fixed", lambda row: difference_text(plan, row.detectable)),
+        ("always_valid", lambda row: difference_text(plan, row.always_valid)),
+        ("power", lambda row: percent(row.power)),
+    )
+    columns.append(Column("", lambda row: _BAR * max(round(_WIDEST * row.detectable / widest), 1)))
     return replace(sheet_of(shown, columns), spare=[5, 3])
 
 
@@ -76,16 +78,15 @@ def guardrails_sheet(plan: ExperimentPlan, words: Words) -> Sheet:
     def margin(row: PlannedGuardrail, number: float) -> str:
         return f"{amount(number)} ({percent(number / abs(row.value), 1)})" if row.value else amount(number)
 
-    columns = [
-        Column[PlannedGuardrail](words("ab_plan.head.guardrail"), lambda row: single_line(row.metric)),
-        Column[PlannedGuardrail](words("ab_plan.head.value"), lambda row: amount(row.value)),
-        Column[PlannedGuardrail](words("ab_plan.head.margin"), lambda row: margin(row, row.margin)),
-        Column[PlannedGuardrail](
-            words("ab_plan.head.margin_days"),
-            lambda row: words("ab_plan.year") if row.days is None else count(row.days),
-        ),
-        Column[PlannedGuardrail](words("ab_plan.head.ruled_out"), lambda row: margin(row, row.detectable)),
-    ]
+    columns = headed(
+        words,
+        "ab_plan.head",
+        ("guardrail", lambda row: single_line(row.metric)),
+        ("value", lambda row: amount(row.value)),
+        ("margin", lambda row: margin(row, row.margin)),
+        ("margin_days", lambda row: words("ab_plan.year") if row.days is None else count(row.days)),
+        ("ruled_out", lambda row: margin(row, row.detectable)),
+    )
     return sheet_of(plan.guardrails, columns)
 
 

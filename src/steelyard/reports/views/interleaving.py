@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from steelyard.abtests.interleaving.runs import InterleavedRuns
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.logs import troubles_sheet
 from steelyard.reports.views.numbers import amount, count, number, p_text, part_of, percent, signed
-from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, sheet_of
+from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, headed, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -30,19 +30,15 @@ def verdict_text(analysed: Interleaving, words: Words) -> str:
     )  # fmt: skip
 
 
-def _columns(words: Words, *cells: tuple[str, Callable[[Any], str]]) -> list[Column[Any]]:
-    """Columns by the names of their heads."""
-    return [Column(words(f"interleaving.head.{name}"), text) for name, text in cells]
-
-
 def preferences_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a system: credits per request, the difference with its interval, and users for and against it."""
 
     def interval(own: Preference) -> str:
         return "–" if own.low != own.low else words("ab.to", low=signed(own.low, 3), high=signed(own.high, 3))
 
-    columns = _columns(
+    columns = headed(
         words,
+        "interleaving.head",
         ("system", lambda own: single_line(own.system)),
         ("baseline", lambda own: number(own.baseline, 3)),
         ("value", lambda own: number(own.value, 3)),
@@ -116,8 +112,9 @@ def _blocks(analysed: Interleaving, look: Look) -> Iterator[Block]:
 
 def _sensitivities_sheet(analysed: Interleaving, words: Words) -> Sheet:
     """A row a metric of the A/B test."""
-    columns = _columns(
+    columns = headed(
         words,
+        "interleaving.head",
         ("system", lambda row: single_line(row.system)),
         ("metric", lambda row: row.metric),
         ("z", lambda row: number(row.z, 1)),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from steelyard.abtests.offpolicy.evaluating import LEAST_EFFECTIVE, MOST_UNSEEN, OffPolicy
 from steelyard.reports.views.cautions import careful
 from steelyard.reports.views.numbers import amount, count, percent
-from steelyard.reports.views.view import Block, Column, Look, Section, Sheet, Text, View, sheet_of
+from steelyard.reports.views.view import Block, Look, Section, Sheet, Text, View, headed, sheet_of
 from steelyard.reports.visible import single_line
 from steelyard.reports.words import Words
 
@@ -51,28 +51,25 @@ def _metric(result: OffPolicy, words: Words) -> str:
     return words(key) if key in words else single_line(result.metric)
 
 
-def _columns(words: Words, *cells: tuple[str, Callable[[Any], str]]) -> list[Column[Any]]:
-    """Columns by the names of their heads; one without any value is left out."""
-    return [Column(words(f"off_policy.head.{name}"), text, optional=True) for name, text in cells]
-
-
 def estimates_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row an estimator, the log's own value first."""
-    columns = _columns(
+    columns = headed(
         words,
+        "off_policy.head",
         ("method", lambda row: words(f"off_policy.method.{row.method}")),
         ("value", lambda row: amount(row.value)),
         ("interval", lambda row: _between(row.low, row.high, words)),
         ("difference", lambda row: _change(row.difference)),
         ("interval", lambda row: _between(row.difference_low, row.difference_high, words, is_signed=True)),
     )
-    return sheet_of(result.estimates, columns)
+    return sheet_of(result.estimates, columns if len(result.estimates) > 1 else columns[:3])
 
 
 def overlap_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row a position: how much of the log speaks for the policy."""
-    columns = _columns(
+    columns = headed(
         words,
+        "off_policy.head",
         ("position", lambda row: words("off_policy.all") if row.position is None else str(row.position)),
         ("n", lambda row: count(row.n)),
         ("n_weighted", lambda row: count(row.n_weighted)),
@@ -87,8 +84,9 @@ def overlap_sheet(result: OffPolicy, words: Words) -> Sheet:
 
 def never_sheet(result: OffPolicy, words: Words) -> Sheet:
     """A row a document that the policy would show and the log never does, by how often the policy would."""
-    columns = _columns(
+    columns = headed(
         words,
+        "off_policy.head",
         ("key", lambda row: single_line(row["key"]) or words("off_policy.all")),
         ("position", lambda row: str(row["position"])),
         ("document", lambda row: single_line(row["doc_id"])),

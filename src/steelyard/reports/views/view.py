@@ -35,6 +35,11 @@ class Column(Generic[Row]):
     optional: bool = False
 
 
+def headed(words: Words, stem: str, *cells: tuple[str, Callable[[Any], str]]) -> list[Column[Any]]:
+    """Columns whose heads are messages below a stem, by name."""
+    return [Column(words(f"{stem}.{name}"), text) for name, text in cells]
+
+
 _NUMBER = re.compile(r"[<>≥≤~≈†$¥+−–-]{0,3} ?[+−]?\d|[+−]?∞")
 """The beginning of a cell with a number, a limit, a change or an amount of money."""
 
