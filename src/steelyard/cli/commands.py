@@ -733,7 +733,7 @@ COMMANDS = {
                 help="With always-valid: users for which intervals are narrowest.",
             ),
             argument("--alpha", type=float, default=0.05, help="Share of false preferences."),
-            _TIMEZONE, options.REVIEW_FORMAT, options.OUTPUT, *options.SHOWN,
+            _TIMEZONE, options.TREND_FORMAT, options.OUTPUT, options.SAFE_CSV, *options.SHOWN,
         ],
         interleave.analyse, "steelyard.abtests.interleaving.analysing:analyse_interleaving",
         "steelyard.abtests.interleaving.analysing:Interleaving",

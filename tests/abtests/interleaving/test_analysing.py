@@ -183,12 +183,15 @@ def test_requests_of_the_systems_alone_say_what_interleaving_gains():
     [
         ({"baseline": "third"}, "no page has a result of the baseline 'third'; systems of the log are new, old"),
         ({"alpha": 0.0}, "alpha is 0.0"),
+        ({"credit": "dwell"}, "no interleaved page has a dwell to credit; log its events"),
         ({"planned_units": 3}, "planned_units is 3; expected 10 or more"),
     ],
 )
 def test_bad_options_are_said(options, message):
+    own = rows(1, n=5)
+    clicks = [event for event in own["events"] if event["kind"] == "click"]
     with pytest.raises(InputError, match=message):
-        sy.analyse_interleaving(logs_of(**rows(1, n=5)), **options)
+        sy.analyse_interleaving(logs_of(**own | {"events": clicks}), **options)
 
 
 def test_a_log_without_teams_is_said():

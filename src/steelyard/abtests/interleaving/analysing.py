@@ -147,8 +147,8 @@ def analyse_interleaving(
     planned_units   of an always-valid analysis: users for which its intervals are narrowest, fixed before it; ten
                times too many make them 27% wider, a tenth 7%
     timezone   IANA name: of times without an offset
-    Raises     InputError for a log without pages of two systems, a baseline that is on none, an alpha outside (0, 1);
-               and as `read_logs`
+    Raises     InputError for a log without pages of two systems, or with nothing to credit, a baseline that is on none,
+               an alpha outside (0, 1), and as `read_logs`
     """
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha}; expected above 0 and below 1")
@@ -156,6 +156,8 @@ def analyse_interleaving(
         raise InputError(f"planned_units is {planned_units}; expected {LEAST_UNITS} or more")
     logs = logs if isinstance(logs, Logs) else read_logs(logs, timezone=timezone)
     counted = credits(logs, credit, baseline)
+    if not counted.n_acts:
+        raise InputError(f"no interleaved page has a {credit} to credit; log its events, or credit something else")
     checks = list(_checks(counted))
     shown = preferences(counted, planned_units=planned_units if analysis == "always-valid" else None, alpha=alpha)
     if any(check.state == "blocks" for check in checks):

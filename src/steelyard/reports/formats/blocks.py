@@ -136,6 +136,7 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
     notes = words("scores.between").join([*sheet.notes, *([words("scores.best")] if sheet.best else [])])
     caption = [rf"\caption{{{_latex(notes)}}}"] if notes else []
     name = re.sub(r"[^A-Za-z0-9]+", "-", label or sheet.header[0]).strip("-").lower()
+    n_labels = max(sheet.n_labels, 1)
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
@@ -143,7 +144,7 @@ def sheet_latex(sheet: Sheet, *, words: Words | None = None, label: str = "") ->
             r"\centering",
             *caption,
             rf"\label{{tab:{name}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}",
+            rf"\begin{{tabular}}{{{'l' * n_labels}{'r' * (len(sheet.header) - n_labels)}}}",
             r"\toprule",
             " & ".join(map(_latex, sheet.header)) + r" \\",
             r"\midrule",
