@@ -142,3 +142,12 @@ def test_a_difference_of_a_metric_that_is_0_has_no_days_left(tmp_path):
     experiment = analysed(tmp_path, lambda rows: [row for row in rows if "kind" not in row])
     assert experiment.decisions[0].outcome == "inconclusive"
     assert experiment.decisions[0].days_needed is None
+
+
+def test_a_declaration_that_was_not_registered_comes_behind_what_is_wrong_with_the_data(tmp_path):
+    def twice(rows: list[Row]) -> list[Row]:
+        return [row | {"arm_b": row["arm"]} if _in_arm(row) else row for row in rows]
+
+    experiment = analysed(tmp_path, twice, {"days = 7": 'days = 7\nother_arms = ["arm_b"]'})
+    careful = [check.code for check in experiment.checks if check.state == "careful"]
+    assert careful.index("overlap") < careful.index("declaration")

@@ -48,7 +48,8 @@ def analyse_experiment(
     registered = registration(config)
     checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *judge_checks(exposed),
               *novelty_checks(exposed, config), *skewness_checks(found.effects)]  # fmt: skip
-    checks.sort(key=lambda check: _ORDER[check.state])
+    # A declaration that was changed comes first; that one was not registered, behind what is wrong with the data.
+    checks.sort(key=lambda check: (_ORDER[check.state], check.code == "declaration" and not check.rows))
     arm = exposed.arm
     return Experiment(
         name=config.name, analysis=config.analysis, alpha=config.alpha, power=config.power, start=exposed.start,
