@@ -92,7 +92,7 @@ CASES = (
     Case("the same with 30 users", 0.05, guardrail_holds, Launch(30, slower=_SLOWER)),
     Case("a guardrail at its margin, P95: holds", 0.05, guardrail_holds, Launch(600, slower=_SLOWER),
          _guardrail("latency_ms:p95")),
-    Case("a gain of the difference that matters, 50%: ruled out", 0.025, gain_is_ruled_out, Launch(600, 0.5),
+    Case("a gain of the difference that matters, 50%, 60 users: ruled out", 0.05, gain_is_ruled_out, Launch(60, 0.5),
          {"difference": "50%"}),
     Case("no change after the first week, users come for four days: said", 0.01, is_novelty,
          replace(_MONTH, n=2_000, stay=4)),
