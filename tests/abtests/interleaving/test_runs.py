@@ -50,11 +50,13 @@ def test_fingerprints_are_of_letters_and_digits(text, other, same):
 
 @pytest.mark.parametrize(
     ("runs", "message"),
-    [({"old": OLD}, "1 runs were given"), ({"old": OLD, "new": sy.Repeats([OLD, NEW])}, "new: has 2 runs")],
+    [({"old": OLD}, "runs are of 1 system"), ({"old": OLD, "new": sy.Repeats([OLD, NEW])}, "new: has 2 runs")],
 )
 def test_what_cannot_be_interleaved_is_said(runs, message):
     with pytest.raises(InputError, match=message):
         interleave_runs(runs)
+    with pytest.raises(InputError, match="k is 0; expected at least 1 place"):
+        interleave_runs({"old": OLD, "new": NEW}, k=0)
 
 
 def test_runs_of_one_name_are_said(tmp_path):

@@ -115,9 +115,11 @@ def _essence(text: str) -> bytes:
 
 def _rankings(runs: object, k: int) -> dict[str, dict[str, list[str]]]:
     """system -> question -> ids of its documents, best first: twice k, as near-identical ones may be left out."""
+    if k < 1:
+        raise InputError(f"k is {k}; expected at least 1 place on a page")
     systems = open_systems(runs)
     if len(systems) < 2:
-        raise InputError(f"{len(systems)} runs were given; expected those of two systems or more")
+        raise InputError(f"runs are of {len(systems)} system; expected those of two or more")
     lists: dict[str, dict[str, list[str]]] = {}
     for system in systems:
         if system.repeats:
