@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
+from steelyard.base.errors import quoted
 from steelyard.reports.visible import single_line
 
 if TYPE_CHECKING:
@@ -24,7 +26,9 @@ def margin(text: str) -> tuple[str, str]:
     """
     metric, _, number = text.rpartition("=")
     if not metric or not number:
-        raise ValueError
+        raise argparse.ArgumentTypeError(
+            f"{quoted(text)} is no guardrail; expected METRIC=MARGIN, such as latency_ms:p95=5%"
+        )
     return metric, number
 
 
