@@ -627,7 +627,7 @@ COMMANDS = {
             _LOGS,
             argument(
                 "--policy", required=True,
-                help="The other one: a run, a table with query_id, doc_id, probability and perhaps position, or uniform.",
+                help="The other one: a run, a table of query_id, doc_id, probability (and position), or uniform.",
             ),
             argument("--metric", "-m", default="click", help="What is counted: click, citation_click, ..., or dwell."),
             argument("-k", type=int, help="Positions that count; all of the policy by default."),
