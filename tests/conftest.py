@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Generator
 from functools import lru_cache
 from pathlib import Path
@@ -61,18 +60,6 @@ def pytest_collection() -> Generator[None, object, object]:
         if first is False:
             lock.close()
         return (yield)
-
-
-_LONG = ("tests/test_docs.py", "tests/test_pytest_plugin.py", "tests/test_results.py", "tests/cli/test_screens.py")
-"""Files of long tests: each runs in one process, which the others would wait for if it began last."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, then those of many tests."""
-    sizes = Counter(item.path for item in items)
-    root = Path(__file__).parents[1]
-    long = {root / name for name in _LONG}
-    items.sort(key=lambda item: (item.path not in long, -sizes[item.path], item.path))
 
 
 def pytest_collection_finish() -> None:

@@ -41,6 +41,7 @@ def again(made: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> D
     return run_demo(copy_data(folder))
 
 
+@pytest.mark.slow
 def test_it_is_read_in_a_screen(made: tuple[Path, str], again: Demo) -> None:
     """Eleven lines are around the text of `demo_text`, and one more where steelyard is not on the path."""
     assert len(made[1].splitlines()) <= 36

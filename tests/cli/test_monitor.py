@@ -62,6 +62,7 @@ def test_a_level_is_accepted_and_a_page_is_written(logs: Path) -> None:
     assert f"since alert {key}" in accepted.stdout.decode()
 
 
+@pytest.mark.slow
 def test_a_budget_is_checked_on_what_is_remembered(logs: Path) -> None:
     refused = steelyard("monitor", "support.toml", "--check")
     assert refused.returncode == 2

@@ -17,6 +17,7 @@ pytest.importorskip("sqlalchemy", reason="a monitor remembers in the extra store
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "monitoring"
 
 
+@pytest.mark.slow
 def test_a_broken_reranker_and_a_lost_language_alone_are_alerts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

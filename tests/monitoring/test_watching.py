@@ -59,6 +59,7 @@ def test_a_fall_of_clicks_is_one_alert_with_its_beginning_and_what_else_changed(
     assert look.time == START + timedelta(days=46)
 
 
+@pytest.mark.slow
 def test_looks_one_by_one_say_what_one_look_says(broken: Path, tmp_path: Path) -> None:
     whole = look_at(broken, 46, store={"url": "whole.db"}, drift=True)
     states = list[str]()
@@ -76,6 +77,7 @@ def test_looks_one_by_one_say_what_one_look_says(broken: Path, tmp_path: Path) -
     assert [line["key"] for line in lines] == [f"{key}-raised" for key in lasting]  # Once, over all looks.
 
 
+@pytest.mark.slow
 def test_two_monitors_at_once_alarm_once(broken: Path) -> None:
     look_at(broken, 39)
     with ThreadPoolExecutor(2) as pool:
@@ -185,6 +187,7 @@ def test_wrong_configurations_are_refused_in_a_sentence(tmp_path: Path, changes:
         settings(tmp_path, **changes)
 
 
+@pytest.mark.slow
 def test_a_notice_is_sent_once_and_one_of_the_past_is_not(tmp_path: Path) -> None:
     write_days(tmp_path / "logs", range(40), corpus="a")
     look_at(tmp_path, 40)

@@ -79,6 +79,7 @@ def lines(page: Any, selector: str) -> list[str]:
     return [line for line in page.inner_text(selector).split("\n") if line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 def test_200_items_are_decided_with_the_keyboard_alone(browser: Any, tmp_path: Path, code: str) -> None:
     form = replace(verdicts_form(), items=[replace(item(i), judged=None) for i in range(200)])
