@@ -45,7 +45,7 @@ def test_good_files_are_accepted(
     assert counts.refusals + counts.problems == []
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, pytest.param(300, marks=pytest.mark.slow)])
 def test_some_cases(n: int, folder: Path, targets: list[Target]) -> None:
     check(fuzz(folder, targets, n_cases=n, seed=12), n)
 

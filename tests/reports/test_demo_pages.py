@@ -13,7 +13,7 @@ from tests.reports.browser import A4, BEYOND_A4, NO_CHROMIUM, OVERLAPS, Opened
 
 for _module in ("altair", "jinja2", "vl_convert", "bm25s", "sklearn"):
     pytest.importorskip(_module, reason="the demo and its pages need the extras rag and report")
-pytestmark = NO_CHROMIUM
+pytestmark = [NO_CHROMIUM, pytest.mark.slow]
 MOST_WORDS = 1500
 WORDS = """() => {
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);

@@ -28,7 +28,7 @@ from tests.reports.forms import (
     verdicts_form,
 )
 
-pytestmark = NO_CHROMIUM
+pytestmark = [NO_CHROMIUM, pytest.mark.slow]
 CASES = {case["label"]: case["file"] for case in map(json.loads,
          (Path(__file__).parents[1] / "cases" / "form_files.jsonl").read_text("utf-8").splitlines())}  # fmt: skip
 LABELS = ("supported", "contradicted", "not_found", "cannot_say")
@@ -79,8 +79,7 @@ def lines(page: Any, selector: str) -> list[str]:
     return [line for line in page.inner_text(selector).split("\n") if line]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("code", ["en", pytest.param("zh", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("code", ["en", "zh"])
 def test_200_items_are_decided_with_the_keyboard_alone(browser: Any, tmp_path: Path, code: str) -> None:
     form = replace(verdicts_form(), items=[replace(item(i), judged=None) for i in range(200)])
     tab = opened(browser, tmp_path, form, code=code)

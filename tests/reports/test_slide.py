@@ -101,6 +101,7 @@ def test_the_command_writes_one_page(tmp_path: Path) -> None:
         assert b"--one-page" in done.stderr or b"one page" in done.stderr
 
 
+@pytest.mark.slow
 @NO_CHROMIUM
 def test_no_text_of_a_slide_is_cut_or_lies_on_another(browser: Any, tmp_path: Path) -> None:
     for name, report in (("texts", texts_report(title="Spring")), ("long", long_report()), ("many", ids_report(15))):
