@@ -24,9 +24,9 @@ types:
 	$(BIN)/mypy
 
 # One process runs all tests of a file, as these share what the file builds.  Many wait, for a browser or another
-# process, so that four keep two cores busy; threads of linear algebra would only wait for each other.
+# process, so that three keep two cores busy; threads of linear algebra would only wait for each other.
 tests:
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q --numprocesses 4 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q --numprocesses 3 --dist loadfile
 
 # Simulations too, and every property with all of its examples.
 test-thorough: installed
