@@ -63,7 +63,7 @@ class Accrual:
     value      of the metric;   better   its direction
     units      units that come within so many days
     variance   by days, that of the metric times the number of units: a unit's share of what is not known
-    kept       by days, the share of it that requests before the start leave (CUPED), in (0, 1]; beyond the longest
+    left       by days, the share of it that requests before the start leave (CUPED), in (0, 1]; beyond the longest
                time that has such requests it is no smaller.  None without any
     """
 
@@ -72,15 +72,15 @@ class Accrual:
     better: Better
     units: Curve
     variance: Curve
-    kept: Curve | None = None
+    left: Curve | None = None
 
-    def kept_at(self, day: int) -> float:
+    def left_at(self, day: int) -> float:
         """The share of the variance that is left after so many days."""
-        return 1.0 if self.kept is None else self.kept.at(min(day, float(self.kept.days[-1])))
+        return 1.0 if self.left is None else self.left.at(min(day, float(self.left.days[-1])))
 
     def variance_at(self, day: int) -> float:
         """The variance of a unit within so many days, as far as requests before the start leave it."""
-        return self.variance.at(day) * self.kept_at(day)
+        return self.variance.at(day) * self.left_at(day)
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ def _read(logs: Logs, columns: Columns, unit: UnitKind) -> tuple[pl.DataFrame, i
         )
     frame = requests(logs, list(dict.fromkeys(["time", unit, *columns.roots()])))
     age = (pl.lit(last) - pl.col("time")).dt.total_microseconds() // (_DAY // timedelta(microseconds=1))
-    known = pl.col(unit).cast(pl.Categorical).alias("unit")
-    rows = frame.select(known, age=age, **columns.rounded(frame)).filter(pl.col("age") < n_days).collect()
+    units = pl.col(unit).cast(pl.Categorical).alias("unit")
+    rows = frame.select(units, age=age, **columns.rounded(frame)).filter(pl.col("age") < n_days).collect()
     n = len(rows)
     rows = rows.drop_nulls("unit")
     return rows, n_days, n - len(rows)
@@ -174,9 +174,9 @@ class _Log:
             if isinstance(quantity, Percentile):
                 value, own = self._percentile(columns[0], quantity.share, inside)
             else:
-                value, own, kept = self._ratio([part.fill_null(0.0).to_numpy() for part in columns], came, days)
+                value, own, share_left = self._ratio([part.fill_null(0.0).to_numpy() for part in columns], came, days)
                 if self.n_before and days <= self.n_days - self.n_before:
-                    left[days] = max(kept, _LEAST_KEPT)
+                    left[days] = max(share_left, _LEAST_KEPT)
             variance[days] = own * units[days]
         if units[self.n_days] < _LEAST_UNITS:
             raise InputError(f"the logs hold {units[self.n_days]:.0f} users; expected {_LEAST_UNITS} at least")
@@ -186,8 +186,8 @@ class _Log:
                 f"{quoted(name)} does not vary between the users of a week of these logs, or has too few values; "
                 "expected a metric with more of them"
             )
-        kept_curve = Curve.of(left) if left else None
-        return Accrual(name, value, measure.series.better, Curve.of(units), Curve.of(variance), kept_curve)
+        left_curve = Curve.of(left) if left else None
+        return Accrual(name, value, measure.series.better, Curve.of(units), Curve.of(variance), left_curve)
 
     @property
     def _n_units(self) -> int:

@@ -44,10 +44,10 @@ def analyse_experiment(
         logs = read_logs(logs, segments=further, measures=logged(config), timezone=config.timezone, now=now)
     exposed = exposures(logs, config)
     exposed = replace(exposed, metrics={**exposed.metrics, **dict(judged_metrics(logs, config, exposed))})
-    found = measured(exposed, config)
+    results = measured(exposed, config)
     registered = registration(config)
     checks = [declaration_check(registered, config), *check_data(logs, config, exposed), *judge_checks(exposed),
-              *novelty_checks(exposed, config), *skewness_checks(found.effects)]  # fmt: skip
+              *novelty_checks(exposed, config), *skewness_checks(results.effects)]  # fmt: skip
     # A declaration that was changed comes first; that one was not registered, behind what is wrong with the data.
     checks.sort(key=lambda check: (_ORDER[check.state], check.code == "declaration" and not check.rows))
     arm = exposed.arm
@@ -55,9 +55,9 @@ def analyse_experiment(
         name=config.name, analysis=config.analysis, alpha=config.alpha, power=config.power, start=exposed.start,
         end=exposed.end, n_days=exposed.n_days, horizon=config.days, arms=dict(config.arms),
         units=[int((arm == place).sum()) for place in range(len(config.arms))],
-        decisions=decisions(exposed, config, checks, found.effects, found.running), effects=found.effects,
-        checks=checks, fingerprint=registered.fingerprint, segments=found.segments, daily=found.daily,
-        running=found.running, changed=registered.changed, registered=registered.registered,
+        decisions=decisions(exposed, config, checks, results.effects, results.running), effects=results.effects,
+        checks=checks, fingerprint=registered.fingerprint, segments=results.segments, daily=results.daily,
+        running=results.running, changed=registered.changed, registered=registered.registered,
         excluded=exposed.excluded, troubles=logs.troubles, timezone=config.timezone, n_requests=exposed.n_requests,
         unit=config.unit, declaration=settings_text(config),
     )  # fmt: skip

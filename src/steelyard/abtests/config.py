@@ -46,16 +46,15 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard.base.choices import Analysis, UnitKind
-from steelyard.base.errors import InputError
 from steelyard.base.limits import Words, above, at_least, between
 from steelyard.base.settings import Origin, SettingError, validate
 from steelyard.monitoring.streams.drawing import JudgedTable
 from steelyard.rag.config import Text, Written
 from steelyard.traffic.series import Better
-from steelyard.traffic.windows import Windows, parse_duration
+from steelyard.traffic.settings import Zone, duration, listed
 
 JUDGED = "judged:"
 """Before the name of a measure of answers: the metric that a judge says."""
@@ -101,21 +100,9 @@ class Amount(BaseModel):
         return f"{self.value * 100:g}%" if self.is_relative else f"{self.value:g}"
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str | Path) else value
-
-
-def _duration(value: object) -> timedelta:
-    if isinstance(value, timedelta):
-        return value
-    if not isinstance(value, str):
-        raise ValueError
-    if value.strip() in ("0d", "0"):
-        return timedelta()
-    try:
-        return parse_duration(value)
-    except InputError:
-        raise ValueError from None
+def _before(value: object) -> timedelta:
+    is_none = isinstance(value, str) and value.strip() in ("0d", "0")
+    return timedelta() if is_none else duration(value)
 
 
 def _moment(value: object) -> object:
@@ -125,18 +112,10 @@ def _moment(value: object) -> object:
         raise ValueError from None
 
 
-def _check_zone(text: str) -> str:
-    try:
-        Windows(1, text)
-    except InputError as error:
-        raise SettingError(str(error)) from None
-    return text
-
-
 Difference = Annotated[Amount, BeforeValidator(Amount.of), Words(_AMOUNT)]
 Level = Annotated[float, Words("a share such as 0.05"), between(0.0001, 0.5)]
-Columns = Annotated[list[Text], BeforeValidator(_listed), Words("a list of columns of impressions")]
-Metrics = Annotated[list[Text], BeforeValidator(_listed), Words("a list of metrics, such as ctr or clicks@5")]
+Columns = Annotated[list[Text], BeforeValidator(listed), Words("a list of columns of impressions")]
+Metrics = Annotated[list[Text], BeforeValidator(listed), Words("a list of metrics, such as ctr or clicks@5")]
 
 
 class _Table(BaseModel):
@@ -164,7 +143,7 @@ class ExperimentConfig(Written, _Table):
     name: Text = "experiment"
     start: Annotated[datetime | date, BeforeValidator(_moment), Words("a day such as 2026-10-05, or a time")]
     days: Annotated[int, at_least(1)] = 28
-    timezone: Annotated[Text, AfterValidator(_check_zone)] = "UTC"
+    timezone: Zone = "UTC"
     unit: UnitKind = "user"
     arm: Text = "arm"
     salt: Text | None = None
@@ -176,8 +155,8 @@ class ExperimentConfig(Written, _Table):
     strata: Columns = []
     trigger: Text | None = None
     other_arms: Columns = []
-    before: Annotated[timedelta, BeforeValidator(_duration), Words("a time such as '14d', or '0d' for none")] = (
-        timedelta(days=14)
+    before: Annotated[timedelta, BeforeValidator(_before), Words("a time such as '14d', or '0d' for none")] = timedelta(
+        days=14
     )
     alpha: Level = 0.05
     power: Annotated[float, Words("a share such as 0.8"), between(0.5, 0.999)] = 0.8
@@ -208,9 +187,9 @@ class ExperimentConfig(Written, _Table):
         both = [metric for metric in self.secondary if metric in self.primary]
         if both:
             raise SettingError(f"{both[0]!r} is a primary metric, too; name it once", "secondary")
-        known = [] if self.judged is None else [f"{JUDGED}{name}" for name in self.judged.names]
+        judged = [] if self.judged is None else [f"{JUDGED}{name}" for name in self.judged.names]
         for metric in self.metrics:
-            if metric.startswith(JUDGED) and metric not in known:
+            if metric.startswith(JUDGED) and metric not in judged:
                 raise SettingError(
                     f"{metric!r} is not judged; add {metric.removeprefix(JUDGED)!r} to measures of a table [judged]",
                     "judged",

@@ -96,17 +96,17 @@ class _Scale:
         of_arm = self.exposures.arm if units is None else np.where(units, self.exposures.arm, _NO_ARM)
         if isinstance(table, Percentiles):
             counts = _counting(table.day, days)
-            found = percentile_contrast(
+            contrast = percentile_contrast(
                 of_arm, table.unit[counts], table.value[counts], table.share, baseline=0, other=arm
             )
         elif isinstance(table, JudgedAnswers):
-            found = judged_contrast(
+            contrast = judged_contrast(
                 of_arm, table.unit, table.judged, table.people, baseline=0, other=arm, bounds=table.bounds
             )
         else:
-            found = self._ratio(table, metric, of_arm, arm, days, is_adjusted=is_adjusted)
+            contrast = self._ratio(table, metric, of_arm, arm, days, is_adjusted=is_adjusted)
         is_always_valid = self.config.analysis == "always-valid"
-        return Sequential(found, self.config.planned_units) if is_always_valid else found
+        return Sequential(contrast, self.config.planned_units) if is_always_valid else contrast
 
     def _ratio(
         self, table: Sums, metric: str, of_arm: Ints, arm: int, days: range | None, *, is_adjusted: bool
@@ -127,18 +127,18 @@ class _Scale:
     def family(self, role: Role, metrics: Sequence[str]) -> list[Effect]:
         """Effects whose p-values are corrected by Holm over all metrics and arms."""
         pairs = [(metric, arm, name) for metric in metrics for arm, name in self.arms]
-        found = [
+        effects = [
             self.effect(self.contrast(metric, arm), metric, name, role, n_tests=len(pairs))
             for metric, arm, name in pairs
         ]
-        return self.corrected(found, f"{role} metrics")
+        return self.corrected(effects, f"{role} metrics")
 
-    def corrected(self, found: Sequence[Effect], family: str) -> list[Effect]:
+    def corrected(self, effects: Sequence[Effect], family: str) -> list[Effect]:
         """The effects with the p of their family, and what that shows."""
-        adjusted = correct([effect.p for effect in found], method="holm", family=family).adjusted.tolist()
+        adjusted = correct([effect.p for effect in effects], method="holm", family=family).adjusted.tolist()
         return [
             replace(effect, adjusted=p, verdict=self.verdict(effect, p))
-            for effect, p in zip(found, adjusted, strict=True)
+            for effect, p in zip(effects, adjusted, strict=True)
         ]
 
     @property
@@ -196,15 +196,15 @@ class _Scale:
         """Primary metrics by the values of segments: exploration, corrected among themselves."""
         parts = [(column, value) for column in self.config.segments for value in self._most_frequent(column)]
         n_tests = len(parts) * len(self.config.primary) * len(self.arms)
-        found = list[Effect]()
+        effects = list[Effect]()
         for column, value in parts:
             units = (self.exposures.units[column] == value).fill_null(value=False).to_numpy()
             for metric in self.config.primary:
                 for arm, name in self.arms:
                     contrast = self.contrast(metric, arm, units=units)
                     segment = f"{column}={value}"
-                    found.append(self.effect(contrast, metric, name, "primary", n_tests=n_tests, segment=segment))
-        return self.corrected(found, "segments")
+                    effects.append(self.effect(contrast, metric, name, "primary", n_tests=n_tests, segment=segment))
+        return self.corrected(effects, "segments")
 
     def _most_frequent(self, column: str) -> list[str]:
         counts = self.exposures.units[column].drop_nulls().value_counts(sort=True)

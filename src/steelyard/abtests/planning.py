@@ -242,7 +242,7 @@ def _plan(config: ExperimentConfig, accruals: Accruals) -> ExperimentPlan:
     return ExperimentPlan(
         primary.metric, primary.value, difference, config.difference.is_relative, config.analysis, config.alpha,
         config.power, config.arms, config.unit, days, users, lengths, guardrails,
-        primary.kept_at(days or _MOST_WEEKS * _WEEK), accruals.n_days, accruals.n_before if primary.kept else 0,
+        primary.left_at(days or _MOST_WEEKS * _WEEK), accruals.n_days, accruals.n_before if primary.left else 0,
         accruals.n_requests, accruals.n_unknown, dict(_declared(config, days, users)),
     )  # fmt: skip
 
@@ -350,8 +350,8 @@ def _looks(accrual: Accrual, days: int, level: float) -> tuple[list[float], list
     Users who come back tell more without being more, while always-valid intervals are narrowest at a number of users.
     """
     looks = range(min(_WEEK, days), days + 1)
-    known = [accrual.units.at(day) / accrual.variance_at(day) for day in looks]
-    shares = np.maximum.accumulate(known) / max(known)
+    information = [accrual.units.at(day) / accrual.variance_at(day) for day in looks]
+    shares = np.maximum.accumulate(information) / max(information)
     users = accrual.units.at(days)
     return shares.tolist(), [errors_at_any_time(accrual.units.at(day), users, level) for day in looks]
 

@@ -47,7 +47,8 @@ from steelyard.monitoring.streams.asking import ReplayTable
 from steelyard.monitoring.streams.drawing import SampleTable
 from steelyard.rag.config import File, Text, Written, path_in
 from steelyard.store.settings import StoreTable
-from steelyard.traffic.windows import Windows, parse_duration
+from steelyard.traffic.settings import Duration, Zone, listed
+from steelyard.traffic.windows import Windows
 
 DAYS_A_MONTH = 365.25 / 12
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:per|a|/)\s*(day|week|month|year)\s*")
@@ -70,36 +71,12 @@ def alarms_per_month(value: object) -> float:
     return float(value)
 
 
-def _duration(value: object) -> timedelta:
-    if isinstance(value, timedelta):
-        return value
-    if not isinstance(value, str):
-        raise ValueError
-    try:
-        return parse_duration(value)
-    except InputError:
-        raise ValueError from None
-
-
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str | Path) else value
-
-
-Duration = Annotated[timedelta, BeforeValidator(_duration), Words("a time such as '15m', '1h' or '1d'")]
 Rate = Annotated[float, BeforeValidator(alarms_per_month), Words(_RATES), above(0)]
 
 
 def _check_window(text: str) -> str:
     try:
         Windows.parse(text)
-    except InputError as error:
-        raise SettingError(str(error)) from None
-    return text
-
-
-def _check_zone(text: str) -> str:
-    try:
-        Windows(1, text)
     except InputError as error:
         raise SettingError(str(error)) from None
     return text
@@ -133,13 +110,13 @@ class MonitorConfig(Written, _Table):
     """
 
     name: Text = "monitor"
-    logs: Annotated[list[File], BeforeValidator(_listed), Words("a path, or a list of paths")] = []
+    logs: Annotated[list[File], BeforeValidator(listed), Words("a path, or a list of paths")] = []
     window: Annotated[Text, AfterValidator(_check_window)] = "1h"
-    timezone: Annotated[Text, AfterValidator(_check_zone)] = "UTC"
+    timezone: Zone = "UTC"
     lateness: Duration = timedelta(hours=1)
     false_alarms: Rate = 1.0
     lang: Language | None = None
-    segments: Annotated[list[Text], BeforeValidator(_listed), Words("a list of columns of impressions")] = []
+    segments: Annotated[list[Text], BeforeValidator(listed), Words("a list of columns of impressions")] = []
     measures: Annotated[list[Text], Field(min_length=1), Words("a list of measures of logs")] | None = None
     drift: bool = True
     store: StoreTable = StoreTable(url="history.db")

@@ -99,23 +99,23 @@ def showings(logs: Logs, whole: pl.DataFrame, policy: Policy, metric: str, k: in
     """
     rows = policy.frame if k is None else policy.frame.filter(pl.col("position") <= k)
     depth = int(rows["position"].max() or 0)  # type: ignore[arg-type]
-    known = whole if policy.is_for_all else whole.join(rows.select("key").unique(), on="key", how="semi")
-    if not (known.height and rows.height):
+    ranked = whole if policy.is_for_all else whole.join(rows.select("key").unique(), on="key", how="semi")
+    if not (ranked.height and rows.height):
         first = quoted(rows["key"][0]) if rows.height else "-"
         raise InputError(
             f"policy {quoted(policy.name)} has none of the {whole.height} requests: its first key, {first}, is not in "
             "the logs; name queries as users write them, or give the questions that its ids are of"
         )
     if policy.is_for_all:
-        rows, known = rows.with_columns(key=pl.lit("")), known.with_columns(key=pl.lit(""))
-    if depth > 1 and "team_shares" in known.columns and known["team_shares"].null_count() < known.height:
+        rows, ranked = rows.with_columns(key=pl.lit("")), ranked.with_columns(key=pl.lit(""))
+    if depth > 1 and "team_shares" in ranked.columns and ranked["team_shares"].null_count() < ranked.height:
         raise InputError(
             "pages of probabilistic interleaving have propensities given the places above; expected k=1, where they "
             "are those of the place"
         )
-    known = known.with_row_index("number")
+    ranked = ranked.with_row_index("number")
     shown = (
-        known.select("number", "request", "key", doc_id="doc_ids", propensity="propensities")
+        ranked.select("number", "request", "key", doc_id="doc_ids", propensity="propensities")
         .with_columns(position=pl.int_ranges(1, pl.col("doc_id").list.len() + 1))
         .explode("position", "doc_id", "propensity", empty_as_null=False, keep_nulls=False)
     )
@@ -123,11 +123,11 @@ def showings(logs: Logs, whole: pl.DataFrame, policy: Policy, metric: str, k: in
     shown = shown.filter(pl.col("position") <= depth).join(
         rewards, on=["request", "position"], how="left", maintain_order="left"
     )
-    excluded = Counter(not_ranked=whole.height - known.height, unplaced=n_unplaced)
-    return _numbered(shown, rows, known, excluded)
+    excluded = Counter(not_ranked=whole.height - ranked.height, unplaced=n_unplaced)
+    return _numbered(shown, rows, ranked, excluded)
 
 
-def _numbered(shown: pl.DataFrame, rows: pl.DataFrame, known: pl.DataFrame, excluded: Mapping[str, int]) -> Showings:
+def _numbered(shown: pl.DataFrame, rows: pl.DataFrame, ranked: pl.DataFrame, excluded: Mapping[str, int]) -> Showings:
     """Showings and rows of the policy with numbers for documents, and for queries and positions."""
     cells = rows.select("key", "position").unique(maintain_order=True).with_row_index("cell")
     documents = pl.concat([shown["doc_id"], rows["doc_id"]]).unique().sort()
@@ -139,13 +139,13 @@ def _numbered(shown: pl.DataFrame, rows: pl.DataFrame, known: pl.DataFrame, excl
         for frame in (rows, shown)
     )
     shown = shown.join(rows.select("cell", "doc", "probability"), on=["cell", "doc"], how="left", maintain_order="left")
-    filled = known.select("number", "key").join(cells, on="key", maintain_order="left").select("number", "cell")
+    filled = ranked.select("number", "key").join(cells, on="key", maintain_order="left").select("number", "cell")
     request_cell = filled.to_numpy().astype(np.int64)
     return Showings(
         request=_ints(shown["number"]), position=_ints(shown["position"]), doc=_ints(shown["doc"]),
         cell=_ints(shown["cell"].cast(pl.Int64).fill_null(-1)), propensity=_floats(shown["propensity"]),
         probability=_floats(shown["probability"]), reward=_floats(shown["reward"]),
-        unit=_ints(known["unit"].rank("dense") - 1),
+        unit=_ints(ranked["unit"].rank("dense") - 1),
         request_cell=request_cell, rows_cell=_ints(rows["cell"]), rows_position=_ints(rows["position"]),
         rows_doc=_ints(rows["doc"]), rows_probability=_floats(rows["probability"]), excluded=excluded,
         never=_never(rows, shown, filled),

@@ -26,13 +26,10 @@ from steelyard.rag.config import Count, File, Measures, Text
 from steelyard.stats.samples import fsum
 from steelyard.traffic.logs import Logs
 from steelyard.traffic.requests import requests
+from steelyard.traffic.settings import listed
 from steelyard.traffic.windows import Windows, microseconds, time_of
 
 _FEWEST_ANCHORS = 2
-
-
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 class JudgedTable(BaseModel):
@@ -48,7 +45,7 @@ class JudgedTable(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     n: Count = 50
-    measures: Annotated[Measures, BeforeValidator(_listed)] = ["faithfulness"]
+    measures: Annotated[Measures, BeforeValidator(listed)] = ["faithfulness"]
     judge: Text = defaults.JUDGE
     settings: Annotated[dict[str, Any], Words("a table of settings of the judge")] = Field(default_factory=dict)
     budget: LookBudget = LookBudget()
