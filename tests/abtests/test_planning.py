@@ -91,7 +91,7 @@ def test_what_accrues_against_loops_over_the_rows() -> None:
     past = [earlier[user][0] - before[0] / before[1] * earlier[user][1] for user in sums]
     rho = np.corrcoef(list(off.values()), past)[0, 1]
     assert accrual.left_at(days) == pytest.approx(1 - rho**2, abs=1e-6)
-    assert accrual.left_at(28) == accrual.kept_at(days)
+    assert accrual.left_at(28) == accrual.left_at(days)
 
 
 def test_margins_of_guardrails_are_ruled_out_one_sided() -> None:
